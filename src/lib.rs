@@ -28,7 +28,7 @@
 //! | [`extensions`] | columns and collection fields computed from the samples, each in one file |
 //! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
-//! | [`ops`] | what can be done with datasets without a session: one blocking function a verb, typed input and output |
+//! | [`ops`] | what can be done with datasets without a session: operations and functions with typed input and output |
 //! | [`studio`] | the session: document, commands and events, history, live check, autosave, jobs |
 //! | [`cli`] | arguments → one function of `ops`, or a session; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
@@ -54,12 +54,14 @@
 //!   to 2.0 in `ops/migrate/mod.rs`;
 //! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
 //!
-//! **An operation**: a function in a file of [`ops`], called with a [`jobs::JobContext`]. The window calls it in an async value, the
-//! command line in a variant of [`cli::Verb`] through `cli/runner.rs`.
+//! **An operation**: a request (plain data) with its [`ops::Operation`] in a file of [`ops`], an [`ops::OperationOutput`] unless it ends
+//! in one that is there, and a line in the list of `ops/operation.rs`. Scripts can run it then, and every session: as
+//! [`studio::Command::Operate`], with its label, its paths and the consent to its programs. The command line has a file with its
+//! arguments and a variant of [`cli::Verb`], which calls `operate` of `cli/runner.rs`; the window has a form in `gui/dialogs/tools`
+//! and says in `gui/command_handling.rs` what follows the end.
 //!
-//! **A command**: a variant of [`studio::Command`] (plain data) for what changes the document or writes a file, its arm in
-//! `studio/mod.rs` and its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for
-//! both. Its job has a [`studio::JobKind`].
+//! **A command**: a variant of [`studio::Command`] (plain data) for what needs or changes the document, its arm in `studio/mod.rs` and
+//! its paths in `studio/command_paths.rs`, so that scripts find them from their folder; the compiler asks for both.
 //!
 //! **A verb of the command line**: a variant of [`cli::Verb`], a row in `docs/COMMAND-LINE.md`, and a section of `docs/COMMANDS.md`,
 //! which `TACO_STUDIO_WRITE_REFERENCE=1 ./packaging/test reference` writes.

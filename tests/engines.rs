@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 use taco_studio::container;
 use taco_studio::jobs::JobContext;
-use taco_studio::ops::{copy_as, query_dataset};
+use taco_studio::ops::{Operation, QueryRequest, copy_as};
 use taco_studio::query::copy_as::Engine;
 use taco_studio::query::{Filter, Query};
 
@@ -128,7 +128,8 @@ fn compare(engine: Engine, word: &str) {
         let statement = copy_as(reader.as_ref(), &filters, engine).unwrap_or_else(|error| panic!("{name}: {}", error.report()));
         statements.insert(name.clone(), Json::from(statement));
         let sql = Some("SELECT id FROM data".to_owned());
-        let rows = query_dataset(&index, &Query { filters, sql, ..Query::default() }, &ctx)
+        let rows = QueryRequest::new(&index, Query { filters, sql, ..Query::default() })
+            .run(&ctx)
             .unwrap_or_else(|error| panic!("{name}: {}", error.report()));
         let ids = ids(&rows);
         assert!(!ids.is_empty() && ids.len() < 60, "{name} keeps {} rows", ids.len());
@@ -136,7 +137,7 @@ fn compare(engine: Engine, word: &str) {
     }
     // Without a filter, all rows but padding.
     statements.insert("all".into(), copy_as(reader.as_ref(), &[], engine).expect("is expressed").into());
-    wanted.insert("all".into(), ids(&query_dataset(&index, &Query::default(), &ctx).expect("all rows")));
+    wanted.insert("all".into(), ids(&QueryRequest::new(&index, Query::default()).run(&ctx).expect("all rows")));
     let file = workspace.write("statements.json", Json::Object(statements.clone()).to_string());
     let out = run(&workspace, &["run".as_ref(), word.as_ref(), file.as_os_str()]);
     let found: Json =
@@ -217,7 +218,7 @@ fn polars_and_dask_read_the_tables_within_a_zip() {
     let reader = container::open(&zip, &ctx).expect("opens");
     let filters = vec![Filter::condition("id > 'h'")];
     let sql = Some("SELECT id FROM data".to_owned());
-    let rows = query_dataset(&zip, &Query { filters: filters.clone(), sql, ..Query::default() }, &ctx).expect("rows");
+    let rows = QueryRequest::new(&zip, Query { filters: filters.clone(), sql, ..Query::default() }).run(&ctx).expect("rows");
     let wanted = ids(&rows);
     assert!(wanted.len() > 2 && wanted.len() < 8, "{wanted:?}");
     for (engine, word) in [(Engine::Polars, "polars"), (Engine::Dask, "dask")] {

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use taco_studio::jobs::Jobs;
+use taco_studio::ops::AnyOperation;
 use taco_studio::studio::{self as core, Studio};
 
 use crate::interop::expect_ok;
@@ -49,6 +50,13 @@ fn every_script_gives_the_expected_results() {
             assert!(!place.join(refused).exists(), "{name}: {refused} was written");
         }
     }
+}
+
+#[test]
+fn the_formats_name_every_operation() {
+    let formats = fs::read_to_string(tests_folder().with_file_name("docs").join("FORMATS.md")).expect("the formats");
+    let unnamed: Vec<_> = AnyOperation::NAMES.iter().filter(|name| !formats.contains(&format!("`{name}`"))).collect();
+    assert!(unnamed.is_empty(), "docs/FORMATS.md lacks {unnamed:?}");
 }
 
 /// Six scenes for `tests/scripts/build.json`: one file missing, one in another folder, one misnamed.

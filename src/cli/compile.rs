@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use super::create::print_built;
 use super::output::Terminal;
 use super::query::RowArguments;
-use super::runner::run;
+use super::runner::operate;
 use super::validate::ProfileName;
 use super::writing::{DamageArguments, StreamArguments};
 use crate::container::{TortillaOptions, parse_size, read_collection_file};
 use crate::error::Result;
-use crate::ops::{self, CompileRequest};
-use crate::studio::JobKind;
+use crate::ops::CompileRequest;
 
 /// Arguments of `compile`.
 #[derive(Debug, clap::Args)]
@@ -70,7 +69,5 @@ pub fn compile(arguments: CompileArguments, terminal: &Terminal) -> Result<u8> {
         allow_missing_parts: arguments.allow_missing_parts,
         rows: arguments.rows.choice()?,
     };
-    let kind = JobKind::Compile(request.options.target.clone());
-    let built = run(terminal, &kind, move |ctx| ops::compile(&request, ctx))?;
-    print_built(&built, arguments.json)
+    print_built(&operate(terminal, request)?, arguments.json)
 }

@@ -8,12 +8,11 @@ use super::create::print_built;
 use super::opening::JoinArguments;
 use super::output::{Terminal, print, print_json};
 use super::query::FilterArguments;
-use super::runner::{open, run};
+use super::runner::{open, operate};
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::{BuildOptions, Physical};
 use crate::error::{Error, Result};
-use crate::ops::{ExportRequest, RowChoice, export_subset};
-use crate::studio::JobKind;
+use crate::ops::{ExportRequest, RowChoice};
 
 /// Arguments of `concat`.
 #[derive(Debug, clap::Args)]
@@ -77,9 +76,7 @@ pub fn concat(arguments: ConcatArguments, terminal: &Terminal) -> Result<u8> {
         prefix_ids: arguments.prefix_ids,
         allow_missing_parts: false,
     };
-    let kind = JobKind::Export(request.options.target.clone());
-    let built = run(terminal, &kind, move |ctx| export_subset(&request, ctx))?;
-    print_built(&built, arguments.json)
+    print_built(&operate(terminal, request)?, arguments.json)
 }
 
 fn joined_levels(joined: &dyn crate::container::ContainerReader) -> Vec<usize> {

@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use super::create::print_built;
 use super::opening::OpenArguments;
 use super::output::Terminal;
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::BuildOptions;
 use crate::error::Result;
-use crate::ops;
-use crate::studio::JobKind;
+use crate::ops::ConvertRequest;
 
 /// Arguments of `convert`.
 #[derive(Debug, clap::Args)]
@@ -36,7 +35,6 @@ pub struct ConvertArguments {
 pub fn convert(arguments: ConvertArguments, terminal: &Terminal) -> Result<u8> {
     let ConvertArguments { input, output, open, parts, write, damage, json } = arguments;
     let options = BuildOptions { on_damage: damage.on_damage(), ..write.options(output, parts.parts()) };
-    let (open, kind) = (open.options(), JobKind::Convert(input.clone()));
-    let built = run(terminal, &kind, move |ctx| ops::convert(&input, &open, &options, ctx))?;
+    let built = operate(terminal, ConvertRequest { input, open: open.options(), options })?;
     print_built(&built, json)
 }

@@ -2,21 +2,18 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
-
 use super::output::{Terminal, print, print_json};
-use super::runner::run;
+use super::runner::{operate, run};
 use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
 use super::writing::{PartsArguments, StreamArguments, WriteArguments, tell_samples};
 use crate::container::{Built, OnDamage, TortillaOptions};
-use crate::draft::{PAD_MULTIPLE_MAX, PadPlace};
+use crate::draft::PadTo;
 use crate::error::{Error, Result};
-use crate::model::SamplePath;
 use crate::ops::{
-    self, CatalogueChoice, CreateInput, CreateOutput, Generation, LayoutChoice, LayoutRequest, Sidecars, is_catalogue,
+    self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest, OperationOutput, Sidecars,
+    is_catalogue,
 };
-use crate::studio::JobKind;
 use crate::table::ParquetOptions;
 
 /// Values of `--sidecars`.
@@ -48,8 +45,8 @@ pub struct CreateArguments {
     pub metadata: Option<PathBuf>,
     /// Append padding up to a number of roots that N divides; LEVEL:N pads every tortilla whose samples are on that level, PATH:N the one
     /// of a FOLDER. Can be repeated, in any order.
-    #[arg(long, value_name = "[PLACE:]N", value_parser = padding)]
-    pub pad_to: Vec<(PadPlace, usize)>,
+    #[arg(long, value_name = "[PLACE:]N")]
+    pub pad_to: Vec<PadTo>,
     /// How fields that differ within a level are handled.
     #[arg(long, value_name = "HOW", default_value = "strict")]
     pub schema: SchemaName,
@@ -101,8 +98,7 @@ pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8>
     if proposes {
         let choice = arguments.layout.clone().unwrap_or(LayoutChoice::Auto);
         let request = LayoutRequest { source: arguments.source.clone(), choice, exclude: arguments.exclude.clone() };
-        let kind = JobKind::Create(arguments.source.clone());
-        let proposal = run(terminal, &kind, move |ctx| ops::propose_layout(&request, ctx))?;
+        let proposal = run(terminal, "create", move |ctx| ops::propose_layout(&request, ctx))?;
         if let Some(file) = &arguments.save_layout {
             proposal.save_layout(file, arguments.write.overwrite)?;
         }
@@ -119,17 +115,14 @@ pub fn create(mut arguments: CreateArguments, terminal: &Terminal) -> Result<u8>
     let Some(output) = arguments.output.clone() else {
         return Err(Error::usage("the output is missing").hint("name it with -o, or look at the layout with --dry-run"));
     };
-    let kind = JobKind::Create(output.clone());
-    let input = input_of(arguments, output)?;
-    let built = run(terminal, &kind, move |ctx| ops::create(&input, ctx))?;
-    print_built(&built, json)
+    print_built(&operate(terminal, request_of(arguments, output)?)?, json)
 }
 
 fn layout(text: &str) -> std::result::Result<LayoutChoice, String> {
     text.parse().map_err(|error: Error| error.report())
 }
 
-fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> {
+fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateRequest> {
     let CreateArguments {
         source,
         collection,
@@ -183,7 +176,7 @@ fn input_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateInput> 
         SidecarsArgument::Pack => Sidecars::Pack,
         SidecarsArgument::BurnIn => Sidecars::BurnIn,
     };
-    Ok(CreateInput {
+    Ok(CreateRequest {
         source,
         collection,
         metadata,
@@ -213,21 +206,6 @@ fn refuse_options_of_2_0(parts: &PartsArguments, write: &WriteArguments) -> Resu
     }
 }
 
-/// `N`, `LEVEL:N` or `PATH:N`.
-fn padding(text: &str) -> std::result::Result<(PadPlace, usize), String> {
-    let (place, multiple) = match text.rsplit_once(':') {
-        None => (PadPlace::Level(0), text),
-        Some((place, multiple)) => match place.parse() {
-            Ok(level) => (PadPlace::Level(level), multiple),
-            Err(_) => (PadPlace::Folder(SamplePath::parse(place)), multiple),
-        },
-    };
-    match multiple.parse::<usize>() {
-        Ok(multiple) if (1..=PAD_MULTIPLE_MAX).contains(&multiple) => Ok((place, multiple)),
-        _ => Err(format!("{multiple} is not a number from 1 to {PAD_MULTIPLE_MAX}: write N, LEVEL:N or PATH:N")),
-    }
-}
-
 /// Prints what was written; the exit code is 1 when damaged samples were copied, or a member is another raster than its source.
 pub fn print_built(built: &Built, json: bool) -> Result<u8> {
     print(&summary(built, json))?;
@@ -236,21 +214,7 @@ pub fn print_built(built: &Built, json: bool) -> Result<u8> {
 
 pub fn summary(built: &Built, json: bool) -> String {
     if json {
-        let text = |path: &PathBuf| path.display().to_string();
-        let mut out = json!({
-            "path": text(&built.path), "format": built.format, "samples": built.samples, "files": built.files, "bytes": built.bytes
-        });
-        if !built.parts.is_empty() {
-            out["parts"] = built.parts.iter().map(text).collect();
-            out["indexes"] = built.indexes.iter().map(text).collect();
-        }
-        if !built.damaged.is_empty() {
-            out["damaged"] = json!(built.damaged);
-        }
-        if !built.unlike_source.is_empty() {
-            out["unlike_source"] = json!(built.unlike_source);
-        }
-        return out.to_string();
+        return built.to_json().to_string();
     }
     let totals = format!("{} samples, {} files, {} bytes", built.samples, built.files, built.bytes);
     if built.parts.is_empty() {

@@ -6,11 +6,10 @@ use clap::ValueEnum;
 
 use super::opening::JoinArguments;
 use super::output::{Terminal, print};
-use super::runner::run;
+use super::runner::{operate, run};
 use crate::error::{Error, Result};
 use crate::export::Catalogue;
-use crate::ops::{DescribeRequest, describe_dataset, describe_to};
-use crate::studio::JobKind;
+use crate::ops::{DescribeRequest, describe_dataset};
 
 /// Arguments of `describe`.
 #[derive(Debug, clap::Args)]
@@ -63,18 +62,18 @@ impl ValueEnum for CatalogueName {
 /// Describes.
 pub fn describe(arguments: DescribeArguments, terminal: &Terminal) -> Result<u8> {
     let DescribeArguments { path, join, form: CatalogueName(form), output, url, level, overwrite } = arguments;
-    let (open, kind) = (join.options(), JobKind::Describe(path.clone()));
+    let open = join.options();
     let Some(output) = output else {
         if form.is_binary() {
             return Err(Error::usage(format!("{} is nothing for a terminal", form.title())).hint("name a file with -o"));
         }
-        let main = run(terminal, &kind, move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
+        let main = run(terminal, "describe", move |ctx| describe_dataset(&path, &open, form, url, level, ctx))?;
         print(String::from_utf8_lossy(&main.bytes).trim_end())?;
         return Ok(0);
     };
     let request = DescribeRequest { input: path, open, form, output, url, level, overwrite };
-    let path = run(terminal, &kind, move |ctx| describe_to(&request, ctx))?;
-    print(&path.display().to_string())?;
+    let described = operate(terminal, request)?;
+    print(&described.path.display().to_string())?;
     Ok(0)
 }
 

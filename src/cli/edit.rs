@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::output::{Terminal, print, print_json, say};
-use super::runner::run;
+use super::runner::{operate, run};
 use super::writing::ParquetArguments;
 use crate::container::read_collection_file;
 use crate::error::Result;
-use crate::ops::{DatasetEdit, EditRequest, Generation, edit_dataset, edit_tortilla, plan_edit};
-use crate::studio::JobKind;
+use crate::ops::{DatasetEdit, EditRequest, Generation, edit_dataset, plan_edit};
 
 /// Arguments of `edit`.
 #[derive(Debug, clap::Args)]
@@ -89,9 +88,8 @@ fn collection_in(path: &Path) -> Result<Map<String, Json>> {
 }
 
 fn edit_as(request: EditRequest, terminal: &Terminal) -> Result<u8> {
-    let kind = JobKind::EditTortilla(request.input.clone());
-    let path = run(terminal, &kind, move |ctx| edit_tortilla(&request, ctx))?;
-    print(&path.display().to_string())?;
+    let edited = operate(terminal, request)?;
+    print(&edited.path.display().to_string())?;
     Ok(0)
 }
 
@@ -115,17 +113,16 @@ pub fn edit(arguments: EditArguments, terminal: &Terminal) -> Result<u8> {
         arguments;
     let collection = collection.as_deref().map(collection_in).transpose()?;
     let (set, parquet) = (set.into_iter().collect(), parquet.options());
-    let kind = JobKind::EditDataset(input.clone());
     let request = DatasetEdit { input, output, overwrite, level, metadata, drop, collection, set, parquet };
     if dry_run {
-        let way = run(terminal, &kind, move |ctx| plan_edit(&request, ctx))?;
+        let way = run(terminal, "edit", move |ctx| plan_edit(&request, ctx))?;
         match json {
             true => print_json(&way)?,
             false => print(&way.sentence())?,
         }
         return Ok(0);
     }
-    let edited = run(terminal, &kind, move |ctx| edit_dataset(&request, &|way| say(way.sentence()), ctx))?;
+    let edited = run(terminal, "edit", move |ctx| edit_dataset(&request, &|way| say(way.sentence()), ctx))?;
     match json {
         true => print_json(&edited)?,
         false => print(&edited.path.display().to_string())?,

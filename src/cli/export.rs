@@ -6,12 +6,11 @@ use super::create::print_built;
 use super::opening::JoinArguments;
 use super::output::Terminal;
 use super::query::RowArguments;
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments};
 use crate::container::BuildOptions;
 use crate::error::Result;
-use crate::ops::{ExportRequest, export_subset};
-use crate::studio::JobKind;
+use crate::ops::ExportRequest;
 
 /// Arguments of `export`.
 #[derive(Debug, clap::Args)]
@@ -63,7 +62,5 @@ pub fn export(arguments: ExportArguments, terminal: &Terminal) -> Result<u8> {
         prefix_ids: arguments.prefix_ids,
         allow_missing_parts: arguments.allow_missing_parts,
     };
-    let kind = JobKind::Export(request.options.target.clone());
-    let built = run(terminal, &kind, move |ctx| export_subset(&request, ctx))?;
-    print_built(&built, arguments.json)
+    print_built(&operate(terminal, request)?, arguments.json)
 }

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value as Json, json};
 
 use super::output::{Terminal, print, print_json, say, say_failure};
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
 use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, kept, need_consent, programs_in};
-use crate::ops::{self, ExtendInput, Extended};
-use crate::studio::JobKind;
+use crate::ops::{ExtendRequest, Extended, OperationOutput};
 
 /// Arguments of `extend`.
 #[derive(Debug, clap::Args)]
@@ -75,33 +74,19 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
     let on_damage = arguments.damage.on_damage();
     let (open, replace) = (arguments.open.options(), arguments.replace);
     let options = BuildOptions { on_damage, ..arguments.write.options(arguments.output, None) };
-    let input = ExtendInput { input: arguments.path, open, calls, replace, options };
-    let names: Vec<&str> = input.calls.iter().map(|call| call.extension.as_str()).collect();
-    let kind = JobKind::Extend(names.join(", "));
-    let Extended { outcome: built, computed, failures, notes } = run(terminal, &kind, move |ctx| ops::extend(&input, ctx))?;
+    let extended = operate(terminal, ExtendRequest { input: arguments.path, open, calls, replace, options })?;
+    let Extended { outcome: built, computed, failures, notes } = &extended;
     if arguments.json {
-        let failed: Vec<Json> = failures
-            .iter()
-            .map(|failure| {
-                let sample = failure.path.to_archive();
-                json!({ "extension": failure.extension, "sample": sample, "error": failure.error, "kept": failure.kept })
-            })
-            .collect();
-        let path = built.path.display().to_string();
-        let mut out = json!({ "path": path, "samples": built.samples, "computed": computed, "failures": failed, "notes": notes });
-        if !built.damaged.is_empty() {
-            out["damaged"] = json!(built.damaged);
-        }
-        print(&out.to_string())?;
+        print(&extended.to_json().to_string())?;
     } else {
-        for note in &notes {
+        for note in notes {
             let tell: fn(String) = if note.is_failure() { |line| say_failure(line) } else { |line| say(format!("note: {line}")) };
             note.lines().into_iter().for_each(tell);
         }
-        for failure in &failures {
+        for failure in failures {
             say_failure(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
         }
-        let failed = match (failures.len(), kept(&failures)) {
+        let failed = match (failures.len(), kept(failures)) {
             (0, _) => String::new(),
             (failed, 0) => format!(", {failed} failed"),
             (failed, kept) => format!(", {failed} failed; the earlier values of {kept} stay"),
@@ -109,7 +94,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
     let failed = !failures.is_empty() || notes.iter().any(Note::is_failure);
-    Ok(tell_samples(&built).max(u8::from(failed)))
+    Ok(tell_samples(built).max(u8::from(failed)))
 }
 
 fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {

@@ -8,10 +8,9 @@ use super::create::print_built;
 use super::opening::OpenArguments;
 use super::output::{Terminal, print, print_json_line};
 use super::query::RowArguments;
-use super::runner::run;
+use super::runner::operate;
 use crate::error::Result;
-use crate::ops::{self, HistogramRequest, PercentileRequest, Percentiles, Scale};
-use crate::studio::JobKind;
+use crate::ops::{HistogramRequest, PercentileRequest, Percentiles, Scale};
 
 /// Arguments of `histograms`.
 #[derive(Debug, clap::Args)]
@@ -52,9 +51,7 @@ pub fn histograms(arguments: HistogramArguments, terminal: &Terminal) -> Result<
         scale: if arguments.scale == ScaleName::Band { Scale::Band } else { Scale::Dataset },
         overwrite: arguments.overwrite,
     };
-    let kind = JobKind::Histograms(request.input.clone());
-    let built = run(terminal, &kind, move |ctx| ops::histograms(&request, ctx))?;
-    print_built(&built, arguments.json)
+    print_built(&operate(terminal, request)?, arguments.json)
 }
 
 /// Arguments of `percentiles`.
@@ -88,7 +85,7 @@ pub fn percentiles(arguments: PercentileArguments, terminal: &Terminal) -> Resul
         each: arguments.each,
         histogram: arguments.histogram,
     };
-    let found = run(terminal, &JobKind::Percentiles, move |ctx| ops::percentiles(&request, ctx))?;
+    let found = operate(terminal, request)?;
     if json {
         print_json_line(&found)?
     } else {

@@ -3,12 +3,10 @@
 use std::path::PathBuf;
 
 use super::output::{Terminal, print, print_json};
-use super::runner::{open, run};
-use crate::container::OpenOptions;
+use super::runner::operate;
 use crate::error::Result;
 use crate::extensions::{Leakage, LeakageRequest};
-use crate::ops::leakage_of_container;
-use crate::studio::JobKind;
+use crate::ops::DatasetLeakageRequest;
 
 /// Arguments of `leakage`.
 #[derive(Debug, clap::Args)]
@@ -35,9 +33,8 @@ pub struct LeakageArguments {
 /// Runs `leakage`; exit code 1 when samples leak.
 pub fn leakage(arguments: LeakageArguments, terminal: &Terminal) -> Result<u8> {
     let LeakageArguments { path, level, column, min_overlap, days, json } = arguments;
-    let reader = open(terminal, &path, &OpenOptions::default())?;
-    let request = LeakageRequest { level, column, min_overlap, days };
-    let found = run(terminal, &JobKind::Leakage, move |ctx| leakage_of_container(reader.as_ref(), &request, ctx))?;
+    let search = LeakageRequest { level, column, min_overlap, days };
+    let found = operate(terminal, DatasetLeakageRequest { input: path, search, ..DatasetLeakageRequest::default() })?;
     if json {
         print_json(&found)?;
     } else {

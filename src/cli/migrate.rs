@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value as Json};
 
 use super::output::{Terminal, print, print_json};
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged, tell_samples};
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
 use crate::error::{Error, Result};
-use crate::ops::{self, Action, FieldChoice, LackingFiles, LibraryRun, MigrateRequest, Migrated, Taco3Prepared, Taco3Request};
-use crate::studio::JobKind;
+use crate::ops::{
+    Action, FieldChoice, LackingFiles, LibraryRun, MigrateRequest, Migrated, OperationOutput, Taco3Prepared, Taco3Request,
+};
 
 /// Arguments of `migrate`.
 #[derive(Debug, clap::Args)]
@@ -126,10 +127,9 @@ pub fn migrate(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8> {
     let on_damage = arguments.damage.on_damage();
     let options = output.map(|target| BuildOptions { on_damage, ..write.options(target, parts.parts()) });
     let planned = options.is_none();
-    let kind = JobKind::Migrate(input.clone());
     let request = MigrateRequest { input, options, fields, collection, fill_missing, keep_ids, allow_missing_parts };
-    let migrated = run(terminal, &kind, move |ctx| ops::migrate(&request, ctx))?;
-    let told = migrated.report();
+    let migrated = operate(terminal, request)?;
+    let told = migrated.to_json();
     write_report(report.as_deref(), &told, overwrite)?;
     if json {
         print_json(&told)?
@@ -182,7 +182,6 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
         LackingArgument::Placeholder => LackingFiles::Placeholder,
         LackingArgument::LeaveOut => LackingFiles::LeaveOut,
     };
-    let kind = JobKind::PrepareTaco3(input.clone());
     let request = Taco3Request {
         input,
         target: output,
@@ -193,8 +192,8 @@ fn prepare_taco3(arguments: MigrateArguments, terminal: &Terminal) -> Result<u8>
         allow_missing_parts: arguments.allow_missing_parts,
         run,
     };
-    let prepared = super::runner::run(terminal, &kind, move |ctx| ops::prepare_taco3(&request, ctx))?;
-    let told = prepared.report();
+    let prepared = operate(terminal, request)?;
+    let told = prepared.to_json();
     write_report(report.as_deref(), &told, overwrite)?;
     if json {
         print_json(&told)?

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use super::opening::OpenArguments;
 use super::output::{Terminal, print, print_json_line, say, say_failure};
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{DamageArguments, WriteArguments, tell_damaged};
 use crate::error::Result;
-use crate::ops::{self, OptimiseRequest, Optimised};
+use crate::ops::{OperationOutput, OptimiseRequest, Optimised};
 use crate::raster::TogOptions;
-use crate::studio::JobKind;
 
 /// Reasons that are printed.
 const SHOWN: usize = 20;
@@ -66,8 +65,7 @@ pub fn optimise(arguments: OptimiseArguments, terminal: &Terminal) -> Result<u8>
         text_columns: options.text_columns,
         on_damage: arguments.damage.on_damage(),
     };
-    let kind = JobKind::Optimise(request.input.clone());
-    let done = run(terminal, &kind, move |ctx| ops::optimise(&request, ctx))?;
+    let done = operate(terminal, request)?;
     if json {
         print_json_line(&done)?;
     } else {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::opening::{ModeName, OpenArguments};
 use super::output::{Terminal, print, print_json, say, say_failure};
-use super::runner::{command, run, session};
+use super::runner::{command, operate, run, session};
 use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damaged};
 use crate::container::{self, BuildOptions, OpenOptions};
 use crate::error::{Error, Result};
@@ -14,10 +14,10 @@ use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, is_remote};
 use crate::ops::plan::{
     DaskOptions, Engine, FinishRequest, PartRun, PartState, PlanRequest, PlanSource, PlanStatus, RunRequest, SlurmOptions,
-    SubmitRequest, default_dataset, default_indexes, finish_plan, make_plan, plan_status, run_part, submit_plan,
+    SubmitRequest, default_dataset, default_indexes, make_plan, plan_status,
 };
-use crate::ops::{CatalogueChoice, CreateInput, CreateOutput, Sidecars};
-use crate::studio::{Command, Document, JobKind, is_project};
+use crate::ops::{CatalogueChoice, CreateOutput, CreateRequest, OperationOutput, Sidecars};
+use crate::studio::{Command, Document, is_project};
 
 /// Arguments of `plan`.
 #[derive(Debug, clap::Args)]
@@ -235,7 +235,7 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     } else if of_files {
         let PlanArguments { collection, metadata, .. } = arguments;
         let output = CreateOutput::Dataset(options.clone());
-        let input = CreateInput {
+        let input = CreateRequest {
             source: first,
             collection,
             metadata,
@@ -255,7 +255,7 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     };
     let most_parts = arguments.most_parts.map(|count| count as usize);
     let request = PlanRequest { source, inputs: arguments.sources, calls, options, most_parts, folder: folder.clone() };
-    let plan = run(terminal, &JobKind::Plan(folder.clone()), move |ctx| make_plan(&request, ctx))?;
+    let plan = run(terminal, "plan", move |ctx| make_plan(&request, ctx))?;
     if arguments.json {
         let out = json!({
             "plan": folder.display().to_string(), "id": plan.id, "dataset": plan.dataset_in(&folder).display().to_string(),
@@ -294,10 +294,10 @@ fn run_parts(arguments: RunArguments, terminal: &Terminal) -> Result<u8> {
     let mut code = 0;
     for part in arguments.part {
         let request = RunRequest { folder: arguments.plan.clone(), part, again: arguments.again, relocate: relocate.clone() };
-        let outcome = run(terminal, &JobKind::PlanPart(part), move |ctx| run_part(&request, ctx))?;
+        let outcome = operate(terminal, request)?;
         let (result, skipped) = (outcome.result(), matches!(outcome, PartRun::Skipped(_)));
         if arguments.json {
-            super::output::print_json_line(&json!({ "skipped": skipped, "result": result }))?;
+            super::output::print_json_line(&outcome.to_json())?;
         } else {
             let what = if skipped { "is written already" } else { "written" };
             print(&format!(
@@ -350,7 +350,7 @@ fn submit(arguments: SubmitArguments, terminal: &Terminal) -> Result<u8> {
         allow_commands: arguments.allow_commands,
         parts_only: arguments.parts_only,
     };
-    let submitted = run(terminal, &JobKind::PlanSubmit, move |ctx| submit_plan(&request, ctx))?;
+    let submitted = operate(terminal, request)?;
     if arguments.json {
         print_json(&submitted)?;
     } else {
@@ -365,7 +365,7 @@ fn finish(arguments: FinishArguments, terminal: &Terminal) -> Result<u8> {
         crate::consent::allow_all_programs();
     }
     let request = FinishRequest { folder: arguments.plan, hashes: arguments.hashes };
-    let finished = run(terminal, &JobKind::PlanFinish, move |ctx| finish_plan(&request, ctx))?;
+    let finished = operate(terminal, request)?;
     if arguments.json {
         print_json(&finished)?;
     } else {

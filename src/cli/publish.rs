@@ -6,13 +6,10 @@ use clap::ValueEnum;
 
 use super::opening::OpenArguments;
 use super::output::{Terminal, print, print_json, say_failure};
-use super::runner::run;
+use super::runner::{operate, run};
 use crate::error::Result;
 use crate::model::Address;
-use crate::ops::publish::{
-    CheckKind, CheckLevel, Layout, Preflight, Prices, Publication, PublishRequest, Published, preflight, publish as publish_dataset,
-};
-use crate::studio::JobKind;
+use crate::ops::publish::{CheckKind, CheckLevel, Layout, Preflight, Prices, Publication, PublishRequest, Published, preflight};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -99,7 +96,6 @@ impl ValueEnum for CheckName {
 pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
     let PublishArguments { path, target, dry_run, layout, repository, url, cost_table, accept, overwrite, open, json } = arguments;
     let prices = cost_table.map_or_else(Prices::of_user, |path| Prices::read(&path))?;
-    let kind = JobKind::Publish(target.clone());
     let request = PublishRequest {
         input: path,
         open: open.options(),
@@ -112,7 +108,7 @@ pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
         prices,
     };
     if dry_run {
-        let checked = run(terminal, &kind, move |ctx| preflight(&request, ctx))?;
+        let checked = run(terminal, "publish", move |ctx| preflight(&request, ctx))?;
         if json {
             print_json(&checked)?
         } else {
@@ -120,7 +116,7 @@ pub fn publish(arguments: PublishArguments, terminal: &Terminal) -> Result<u8> {
         }
         return Ok(u8::from(!checked.may_publish()));
     }
-    let Publication { preflight, published } = run(terminal, &kind, move |ctx| publish_dataset(&request, ctx))?;
+    let Publication { preflight, published } = operate(terminal, request)?;
     if json {
         let is_blocked = published.is_none();
         print_json(&Publication { preflight, published })?;

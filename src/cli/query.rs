@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use super::output::{Terminal, print, print_data, say};
-use super::runner::{open, run};
-use crate::container::{OpenOptions, is_same_file, write_document};
+use super::runner::{open, operate};
+use crate::container::{is_same_file, write_document};
 use crate::error::{Error, Result};
-use crate::ops::{RowChoice, copy_as, json_lines, lazy_tables, query_dataset};
+use crate::ops::{QueryRequest, RowChoice, copy_as, json_lines};
 use crate::query::copy_as::Engine;
-use crate::query::{self, BoxTest, Filter, Query, QueryResult};
-use crate::studio::JobKind;
+use crate::query::{BoxTest, Filter, Query, QueryResult};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// How rows are written.
@@ -287,13 +286,7 @@ pub fn query(mut arguments: QueryArguments, terminal: &Terminal) -> Result<u8> {
         .map(|()| 0);
     }
     let query = Query { filters: arguments.filter.filters()?, limit: arguments.limit, ..Query::chained(arguments.sql) };
-    let result = if options == OpenOptions::default() {
-        // The tree is not needed: rows come from the level tables alone.
-        run(terminal, &JobKind::Query, move |ctx| query_dataset(&path, &query, ctx))?
-    } else {
-        let reader = open(terminal, &path, &options)?;
-        run(terminal, &JobKind::Query, move |ctx| query::run(&lazy_tables(&reader), &query, ctx))?
-    };
+    let result = operate(terminal, QueryRequest { input: path, open: options, query })?;
     print_rows(&result, format, arguments.output.as_deref(), arguments.overwrite)?;
     Ok(0)
 }

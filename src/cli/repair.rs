@@ -2,15 +2,12 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value as Json, json};
-
 use super::output::{Terminal, print, print_json};
-use super::runner::run;
+use super::runner::operate;
 use super::writing::{WriteArguments, tell_samples};
 use crate::error::Result;
 use crate::model::Finding;
-use crate::ops;
-use crate::studio::JobKind;
+use crate::ops::{OperationOutput, RepairRequest};
 
 /// Arguments of `repair`.
 #[derive(Debug, clap::Args)]
@@ -33,17 +30,9 @@ pub struct RepairArguments {
 pub fn repair(arguments: RepairArguments, terminal: &Terminal) -> Result<u8> {
     let RepairArguments { path, output, open, write, json } = arguments;
     let options = write.options(output, None);
-    let (open, kind) = (open.options(), JobKind::Repair(path.clone()));
-    let repaired = run(terminal, &kind, move |ctx| ops::repair(&path, &open, &options, ctx))?;
-    let list = |findings: &[Finding]| findings.iter().map(Finding::json).collect::<Json>();
+    let repaired = operate(terminal, RepairRequest { input: path, open: open.options(), options })?;
     if json {
-        let out = json!({
-            "path": repaired.built.path.display().to_string(),
-            "valid": repaired.is_valid(),
-            "repaired": list(&repaired.mended),
-            "left": list(&repaired.left),
-        });
-        print_json(&out)?;
+        print_json(&repaired.to_json())?;
     } else {
         let lines = |word: &str, findings: &[Finding]| -> String {
             let line = |f: &Finding| format!("{word:10}{:8}{}\n          {}\n", f.rule.code(), f.at, f.message);

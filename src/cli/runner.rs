@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::output::{Terminal, say};
-use crate::container::{self, ContainerReader, OpenOptions};
+use crate::container::{ContainerReader, OpenOptions};
 use crate::error::Result;
 use crate::jobs::{JobContext, Jobs};
-use crate::studio::{Command, Event, JobKind, Studio};
+use crate::ops::{InspectRequest, Operation};
+use crate::studio::{Command, Event, Studio};
 
 /// Time between two looks at the progress.
 const LOOK: Duration = Duration::from_millis(100);
@@ -17,12 +18,21 @@ const LOOK: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// That of the operation, and [`crate::error::Kind::Internal`] when it panics.
+pub fn operate<O: Operation>(terminal: &Terminal, request: O) -> Result<O::Output> {
+    let label = request.label();
+    run(terminal, &label, move |ctx| request.run(ctx))
+}
+
+/// Runs `work` on a thread of its own, as a job with this label. Its warnings are printed when it has ended well.
+///
+/// # Errors
+/// That of `work`, and [`crate::error::Kind::Internal`] when it panics.
 pub fn run<T: Send + 'static>(
     terminal: &Terminal,
-    kind: &JobKind,
-    operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    label: &str,
+    work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> Result<T> {
-    let (value, warnings) = run_with_warnings(terminal, kind, operation)?;
+    let (value, warnings) = run_with_warnings(terminal, label, work)?;
     warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
     Ok(value)
 }
@@ -33,10 +43,10 @@ pub fn run<T: Send + 'static>(
 /// Those of [`run`].
 pub fn run_with_warnings<T: Send + 'static>(
     terminal: &Terminal,
-    kind: &JobKind,
-    operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+    label: &str,
+    work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> Result<(T, Vec<String>)> {
-    let mut job = Jobs::quiet().start(kind.label(), operation);
+    let mut job = Jobs::quiet().start(label, work);
     let outcome = loop {
         match job.wait_for(LOOK) {
             Some(outcome) => break outcome,
@@ -50,10 +60,10 @@ pub fn run_with_warnings<T: Send + 'static>(
 /// Opens a dataset and prints the warnings of the opening.
 ///
 /// # Errors
-/// Those of [`container::open_with`].
+/// Those of [`InspectRequest`].
 pub fn open(terminal: &Terminal, path: &Path, options: &OpenOptions) -> Result<Arc<dyn ContainerReader>> {
-    let (path, options) = (path.to_owned(), options.clone());
-    run(terminal, &JobKind::Open(path.clone(), options.with.len()), move |ctx| container::open_with(&path, &options, ctx))
+    let inspected = operate(terminal, InspectRequest { input: path.to_owned(), open: options.clone() })?;
+    Ok(inspected.reader)
 }
 
 /// A session without autosave that checks nothing by itself.

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 
 use super::output::{Terminal, print, print_json};
 use super::query::parse_box;
-use super::runner::{open, run};
+use super::runner::operate;
 use crate::error::Result;
 use crate::extensions::pooled_statistics::{Pooled, PooledReport};
-use crate::ops::{StatsRequest, pooled_statistics};
+use crate::ops::{DatasetStatsRequest, StatsRequest};
 use crate::raster::PixelNumber;
-use crate::studio::JobKind;
 
 /// Arguments of `stats`.
 #[derive(Debug, clap::Args)]
@@ -44,9 +43,8 @@ pub struct StatsArguments {
 
 pub fn stats(arguments: StatsArguments, terminal: &Terminal) -> Result<u8> {
     let StatsArguments { path, join, level, positions, filter, bbox, datetime, exact, json } = arguments;
-    let reader = open(terminal, &path, &join.options())?;
-    let request = StatsRequest { level, positions, filter, bbox, datetime, exact };
-    let report = run(terminal, &JobKind::PoolStatistics, move |ctx| pooled_statistics(reader.as_ref(), &request, None, ctx))?;
+    let selection = StatsRequest { level, positions, filter, bbox, datetime, exact };
+    let report = operate(terminal, DatasetStatsRequest { input: path, open: join.options(), selection })?;
     if json {
         print_json(&report)?;
     } else {

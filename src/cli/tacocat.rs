@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use super::create::print_built;
 use super::output::{Terminal, say};
-use super::runner::run;
+use super::runner::operate;
 use super::writing::ParquetArguments;
-use crate::container::{ConsolidateOptions, Format, consolidate};
+use crate::container::{ConsolidateOptions, Format};
 use crate::error::Result;
 use crate::model::place_below;
-use crate::ops::{folder_of_index, zips_elsewhere};
-use crate::studio::JobKind;
+use crate::ops::{ConsolidateRequest, folder_of_index, zips_elsewhere};
 use crate::table::ParquetOptions;
 
 /// Name of a TACOLLECTION in a folder.
@@ -76,7 +75,7 @@ pub fn tacollection(arguments: TacollectionArguments, terminal: &Terminal) -> Re
 
 fn write_index(options: ConsolidateOptions, json: bool, terminal: &Terminal) -> Result<u8> {
     let absent = elsewhere(&options);
-    let built = run(terminal, &JobKind::Consolidate(options.inputs.len()), move |ctx| consolidate(&options, ctx))?;
+    let built = operate(terminal, ConsolidateRequest { options })?;
     if let Some(text) = absent {
         say(format!("warning: {text}"));
     }

@@ -8,12 +8,10 @@ use serde_json::{Value as Json, json};
 use super::output::{Terminal, print, print_json, say, say_error};
 use super::runner::run_with_warnings;
 use crate::error::Result;
-use crate::jobs::JobContext;
-use crate::model::{Consistency, Profile, Property, Report, Rule, Severity, parse_rule_level};
-use crate::ops::check_dataset;
-use crate::studio::JobKind;
+use crate::model::{Consistency, Profile, Property, Report, Rule, RuleSettings, Severity, parse_rule_level};
+use crate::ops::{Operation, OperationOutput, ValidateRequest};
 use crate::text::PrintableLine;
-use crate::validate::{self, CheckOptions};
+use crate::validate;
 
 /// Arguments of `validate`.
 #[derive(Debug, clap::Args)]
@@ -77,16 +75,15 @@ pub enum ReportFormat {
 pub fn validate(arguments: ValidateArguments, terminal: &Terminal) -> Result<u8> {
     let ValidateArguments { paths, open, deep, tog, profile, rules, format, json } = arguments;
     let format = if json { ReportFormat::Json } else { format };
-    let mut options = CheckOptions { profile: profile.profile(), deep, ..CheckOptions::default() };
-    rules.into_iter().for_each(|(rule, level)| options.rules.set(rule, level));
-    let open = open.options();
+    let mut settings = RuleSettings::default();
+    rules.into_iter().for_each(|(rule, level)| settings.set(rule, level));
+    let (open, profile) = (open.options(), profile.profile());
     let mut reports: Vec<(&Path, Report)> = Vec::new();
     let mut told: Vec<Vec<String>> = Vec::new();
     let mut failed = None;
     for path in &paths {
-        let (target, open, options) = (path.clone(), open.clone(), options.clone());
-        let check = move |ctx: &JobContext| check_dataset(&target, &open, &options, tog, ctx);
-        match run_with_warnings(terminal, &JobKind::Validate { deep }, check) {
+        let request = ValidateRequest { input: path.clone(), open: open.clone(), deep, tog, profile, rules: settings.clone() };
+        match run_with_warnings(terminal, &request.label(), move |ctx| request.run(ctx)) {
             Ok((report, warnings)) => {
                 warnings.iter().for_each(|warning| say(format!("warning: {warning}")));
                 reports.push((path, report));
@@ -121,13 +118,12 @@ fn print_reports(reports: &[(&Path, Report)], told: &[Vec<String>], asked: usize
 }
 
 fn report_json(path: &Path, report: &Report, warnings: &[String]) -> Json {
-    let findings: Vec<Json> = report.findings.iter().map(|finding| finding.json()).collect();
-    let mut json = json!({ "path": path.display().to_string(), "valid": report.is_valid(), "findings": findings });
+    let mut json = json!({ "path": path.display().to_string() });
+    if let (Json::Object(json), Json::Object(report)) = (&mut json, report.to_json()) {
+        json.extend(report);
+    }
     if !warnings.is_empty() {
         json["warnings"] = json!(warnings);
-    }
-    if let Some(consistency) = &report.consistency {
-        json["consistency"] = consistency.json();
     }
     json
 }

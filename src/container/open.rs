@@ -25,6 +25,13 @@ pub struct OpenOptions {
     pub mode: JoinMode,
 }
 
+impl OpenOptions {
+    /// All paths that the options name.
+    pub fn paths_mut(&mut self) -> impl Iterator<Item = &mut PathBuf> {
+        self.base_path.iter_mut().chain(&mut self.with)
+    }
+}
+
 /// Opens the dataset at `path`.
 ///
 /// # Errors

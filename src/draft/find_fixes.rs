@@ -2,6 +2,7 @@
 //! nothing. Pure: fixes are computed, not applied.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::str::FromStr;
 use std::sync::Arc;
 
 use super::file_kind::Kinds;
@@ -91,6 +92,51 @@ pub enum PadPlace {
     Folder(SamplePath),
 }
 
+/// Tortillas, and a number that has to divide their numbers of samples. As text `N`, `LEVEL:N` or `PATH:N`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct PadTo {
+    /// Which tortillas.
+    pub place: PadPlace,
+    /// The divisor, from 1 to [`PAD_MULTIPLE_MAX`].
+    pub multiple: usize,
+}
+
+impl FromStr for PadTo {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (place, multiple) = match text.rsplit_once(':') {
+            None => (PadPlace::Level(0), text),
+            Some((place, multiple)) => match place.parse() {
+                Ok(level) => (PadPlace::Level(level), multiple),
+                Err(_) => (PadPlace::Folder(SamplePath::parse(place)), multiple),
+            },
+        };
+        match multiple.parse::<usize>() {
+            Ok(multiple) if (1..=PAD_MULTIPLE_MAX).contains(&multiple) => Ok(Self { place, multiple }),
+            _ => Err(format!("{multiple} is not a number from 1 to {PAD_MULTIPLE_MAX}: write N, LEVEL:N or PATH:N")),
+        }
+    }
+}
+
+impl TryFrom<String> for PadTo {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<PadTo> for String {
+    fn from(padding: PadTo) -> Self {
+        match &padding.place {
+            PadPlace::Level(level) => format!("{level}:{}", padding.multiple),
+            PadPlace::Folder(path) => format!("{}:{}", path.0.join("/"), padding.multiple),
+        }
+    }
+}
+
 /// Most samples that a tortilla is padded to a multiple of.
 pub const PAD_MULTIPLE_MAX: usize = 1_000_000;
 
@@ -109,9 +155,9 @@ pub fn pad_to(dataset: &Dataset, place: &PadPlace, multiple: usize) -> Result<Op
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when there is no such level or FOLDER, and when a common multiple exceeds
 /// [`PAD_MULTIPLE_MAX`].
-pub fn pad_all(dataset: &mut Dataset, places: &[(PadPlace, usize)]) -> Result<()> {
+pub fn pad_all(dataset: &mut Dataset, paddings: &[PadTo]) -> Result<()> {
     let mut by_depth: BTreeMap<usize, BTreeMap<Vec<u32>, usize>> = BTreeMap::new();
-    for (place, multiple) in places {
+    for PadTo { place, multiple } in paddings {
         for node in tortillas_at(dataset, place)? {
             let common = by_depth.entry(node.0.len()).or_default().entry(node.0).or_insert(1);
             *common = common_multiple(*common, *multiple).ok_or_else(|| {

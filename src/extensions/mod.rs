@@ -50,6 +50,8 @@ pub use runner::{Failure, Run, clashes, has_targets, kept, may_be_raster, run};
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};
 
+use std::path::PathBuf;
+
 use serde_json::Value as Json;
 
 use crate::error::{Error, Result};
@@ -263,6 +265,23 @@ pub struct ExtensionCall {
     /// Add the columns with nulls, without computing.
     #[serde(default)]
     pub schema_only: bool,
+}
+
+impl ExtensionCall {
+    /// Visits the values of the options that the extension declares as paths.
+    pub fn visit_paths(&mut self, visit: &mut dyn FnMut(&mut PathBuf)) {
+        let registry = builtin();
+        // An unknown extension is reported when it runs.
+        let Ok(entry) = registry.get(&self.extension) else { return };
+        let Json::Object(given) = &mut self.options else { return };
+        for spec in (entry.options)().iter().filter(|spec| spec.kind == OptionKind::Path) {
+            if let Some(Json::String(text)) = given.get_mut(spec.name) {
+                let mut path = PathBuf::from(&*text);
+                visit(&mut path);
+                *text = path.to_string_lossy().into_owned();
+            }
+        }
+    }
 }
 
 /// The samples of a call.

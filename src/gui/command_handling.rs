@@ -29,7 +29,7 @@ use crate::error::{Cause, Error};
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::model::{Profile, portable_name};
-use crate::ops::{SAMPLE_FOLDER, make_sample_dataset, places_of};
+use crate::ops::{AnyOutput, OperationOutput, SAMPLE_FOLDER, make_sample_dataset, places_of};
 use crate::studio::{Command, Document, Event, LogLevel, Outcome, RowRef};
 
 /// A message about an error, followed by what to do.
@@ -203,8 +203,7 @@ impl App {
                 if query {
                     self.session.query.fail(None, &error);
                 }
-                // A job that failed to start has no id.
-                if !(writing && self.dialogs.failed(JobId(u64::MAX), &error)) {
+                if !(writing && self.dialogs.failed(None, &error)) {
                     self.tell_error(&error);
                 }
             }
@@ -224,8 +223,7 @@ impl App {
         }
         match &event {
             Event::Written(built) => self.remember_written(built),
-            Event::Repaired(repaired) => self.remember_written(&repaired.built),
-            Event::Migrated(migrated) => migrated.built.iter().for_each(|built| self.remember_written(built)),
+            Event::Finished(output) => output.built().into_iter().for_each(|built| self.remember_written(built)),
             _ => {}
         }
         if let Some(requests) = self.dialogs.tool_ended(job, &event, &self.studio) {
@@ -292,54 +290,17 @@ impl App {
                 self.toast = Some(Toast::new(sound, format!("{label}{failed}{kept}")).action(tr!("Undo"), "Ctrl Z"));
             }
             Event::Validated => self.session.checked = true,
-            Event::RemoteCache(state) => self.session.source.set_cache(state),
             Event::Queried(result) => self.session.query.take(job, result),
-            Event::Written(built) => {
-                let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
-                if let Some(built) = self.dialogs.written(built, drafted) {
-                    self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&built.path))));
-                }
-            }
+            Event::Written(built) => self.written(built),
+            Event::Finished(output) => self.finished(output),
             Event::Verified(found) => self.dialogs.verified(job, found),
-            Event::Repaired(repaired) => {
-                let (mended, left) = (repaired.mended.len(), repaired.left.len());
-                let path = dropped_paths::display_path(&repaired.built.path);
-                let text = tr!("Repaired {mended}, {left} left: {path}", mended, left, path);
-                self.toast = Some(Toast::new(repaired.is_valid(), text));
-            }
-            Event::Optimised(done) => self.toast = Some(Toast::new(done.failures() == 0, done.summary())),
-            Event::Percentiles(_) | Event::DatasetEdited(_) | Event::PreparedTaco3(_) => {}
             Event::Planned(folder) => {
                 self.session.plan.show(&folder);
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&folder))));
             }
-            Event::PlanBuilt(built) => {
-                self.session.plan.read_again();
-                let (done, total) = (built.status.done, built.status.total);
-                let (good, text) = match built.jobs.is_empty() {
-                    true => (done == total, tr!("{done} of {total} parts written", done, total)),
-                    false => (true, tr_n!(built.parts.len(), "Submitted {n} part", "Submitted {n} parts", n = built.parts.len())),
-                };
-                self.toast = Some(Toast::new(good, text));
-            }
-            Event::PlanPart { part, .. } => {
-                self.session.plan.read_again();
-                self.toast = Some(Toast::new(true, tr!("Part {part} is written", part)));
-            }
-            Event::Migrated(migrated) => self.migrated(*migrated),
-            Event::Published(publication) => {
-                if let Some(publication) = self.dialogs.published(*publication) {
-                    let (good, text) = match &publication.published {
-                        Some(published) => (true, tr!("Published {address}", address = published.address)),
-                        None => (false, tr!("A check blocks publishing").to_owned()),
-                    };
-                    self.toast = Some(Toast::new(good, text));
-                }
-            }
             Event::Leakage(found) => self.session.statistics.leaks.take(job, found),
             Event::ChunkRead(array) => self.session.preview.chunks.take(job, *array),
             Event::Saved(path) => {
-                self.dialogs.saved(&path);
                 self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&path))));
             }
             Event::Failed { job, label, error } => {
@@ -351,7 +312,7 @@ impl App {
                     self.session.statistics.leaks.ended(job, Some(&*error)) | self.session.preview.chunks.ended(job, Some(&*error));
                 let query = self.session.query.fail(Some(job), &error);
                 let pattern = self.session.pattern.fail(job, Some(&error));
-                if !asked && !self.dialogs.failed(job, &error) && !query && !own && !pattern {
+                if !asked && !self.dialogs.failed(Some(job), &error) && !query && !own && !pattern {
                     let text = tr!("{label} failed: {error}", label, error = &error);
                     self.toast = Some(Toast::new(false, with_advice(format!("{text}."), &error)));
                     self.view.dock.show(Pane::Log);
@@ -367,6 +328,54 @@ impl App {
                 self.dialogs.cancelled(job);
             }
         }
+    }
+
+    /// Shows a written dataset in its dialog, or as a toast.
+    fn written(&mut self, built: Built) {
+        let drafted = self.studio.document().is_some_and(|document| document.draft().is_some());
+        if let Some(built) = self.dialogs.written(built, drafted) {
+            self.toast = Some(Toast::new(true, tr!("Saved {path}", path = dropped_paths::display_path(&built.path))));
+        }
+    }
+
+    /// Shows what an operation did, which no tool waits for.
+    fn finished(&mut self, output: AnyOutput) {
+        match output {
+            AnyOutput::Convert(built)
+            | AnyOutput::Create(built)
+            | AnyOutput::Export(built)
+            | AnyOutput::Compile(built)
+            | AnyOutput::Histograms(built)
+            | AnyOutput::Consolidate(built) => self.written(*built),
+            AnyOutput::Migrate(migrated) => self.migrated(*migrated),
+            AnyOutput::Publish(publication) => {
+                if let Some(publication) = self.dialogs.published(*publication) {
+                    self.tell_output(&publication);
+                }
+            }
+            AnyOutput::Describe(described) => {
+                self.dialogs.saved(&described.path);
+                self.tell_output(&*described);
+            }
+            AnyOutput::SubmitPlan(_) | AnyOutput::RunPlanPart(_) | AnyOutput::FinishPlan(_) => {
+                self.session.plan.read_again();
+                self.tell_output(&output);
+            }
+            AnyOutput::RemoteCache(state) => self.session.source.set_cache(*state),
+            AnyOutput::Percentiles(_) | AnyOutput::Inspect(_) | AnyOutput::Query(_) | AnyOutput::Stats(_) => {}
+            AnyOutput::Validate(_)
+            | AnyOutput::Leakage(_)
+            | AnyOutput::Extend(_)
+            | AnyOutput::Repair(_)
+            | AnyOutput::Optimise(_)
+            | AnyOutput::EditTortilla(_)
+            | AnyOutput::EditDataset(_)
+            | AnyOutput::PrepareTaco3(_) => self.tell_output(&output),
+        }
+    }
+
+    fn tell_output(&mut self, output: &dyn OperationOutput) {
+        self.toast = Some(Toast::new(output.is_sound(), output.summary()));
     }
 
     /// Offers the datasets of a repository that was to be opened. True when it holds several.

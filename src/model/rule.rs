@@ -517,8 +517,9 @@ impl Rule {
     }
 }
 
-/// Rules that are switched off, or have another severity.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Rules that are switched off, or have another severity. In JSON an object of codes and levels: `{"CON-3": "off"}`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "BTreeMap<String, String>", into = "BTreeMap<String, String>")]
 pub struct RuleSettings {
     /// `None` for a rule that is off.
     levels: BTreeMap<Rule, Option<Severity>>,
@@ -546,6 +547,35 @@ impl RuleSettings {
     }
 }
 
+impl TryFrom<BTreeMap<String, String>> for RuleSettings {
+    type Error = String;
+
+    fn try_from(levels: BTreeMap<String, String>) -> Result<Self, String> {
+        let parsed = levels.iter().map(|(code, level)| Ok((rule_of(code)?, level_of(level)?)));
+        Ok(Self { levels: parsed.collect::<Result<_, String>>()? })
+    }
+}
+
+impl From<RuleSettings> for BTreeMap<String, String> {
+    fn from(settings: RuleSettings) -> Self {
+        let word = |level: Option<Severity>| level.map_or("off", Severity::as_str).to_owned();
+        settings.levels.into_iter().map(|(rule, level)| (rule.code().to_owned(), word(level))).collect()
+    }
+}
+
+fn rule_of(code: &str) -> Result<Rule, String> {
+    Rule::of_code(code.trim()).ok_or_else(|| format!("there is no rule {code}; `taco-studio rules` lists all"))
+}
+
+fn level_of(word: &str) -> Result<Option<Severity>, String> {
+    match word.trim() {
+        "off" => Ok(None),
+        "warning" => Ok(Some(Severity::Warning)),
+        "error" => Ok(Some(Severity::Error)),
+        other => Err(format!("a rule is off, warning or error, not {other}")),
+    }
+}
+
 /// Parses `CODE=off`, `CODE=warning` or `CODE=error`.
 ///
 /// # Errors
@@ -554,13 +584,7 @@ pub fn parse_rule_level(text: &str) -> Result<(Rule, Option<Severity>), String> 
     let Some((code, level)) = text.split_once('=') else {
         return Err("write a rule and what it is, like CON-3=off, CON-3=warning or CON-3=error".into());
     };
-    let rule = Rule::of_code(code.trim()).ok_or_else(|| format!("there is no rule {code}; `taco-studio rules` lists all"))?;
-    match level.trim() {
-        "off" => Ok((rule, None)),
-        "warning" => Ok((rule, Some(Severity::Warning))),
-        "error" => Ok((rule, Some(Severity::Error))),
-        other => Err(format!("a rule is off, warning or error, not {other}")),
-    }
+    Ok((rule_of(code)?, level_of(level)?))
 }
 
 impl fmt::Display for Rule {

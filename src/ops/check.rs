@@ -1,19 +1,86 @@
 //! Checks of datasets, drafts and rasters, as the command line and the session ask for them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{self, OpenOptions};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Dataset, Report, Rule};
+use crate::model::{Dataset, Finding, Profile, Report, Rule, RuleSettings};
 use crate::validate::{self, CheckOptions, ConsistencyOptions, HeaderCache};
 
-/// Checks the dataset at `path`. With `rasters` every raster that is no TACO Optimized
-/// GeoTIFF is a finding as well, and `path` may be a raster or a folder of rasters.
+/// Checks a dataset. Plain data.
 ///
 /// # Errors
 /// Those of [`validate::path_with`] and [`check_rasters`].
-pub fn check_dataset(path: &Path, open: &OpenOptions, options: &CheckOptions, rasters: bool, ctx: &JobContext) -> Result<Report> {
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ValidateRequest {
+    /// The dataset; with `tog` also a raster or a folder of rasters.
+    pub input: PathBuf,
+    /// How to open it.
+    pub open: OpenOptions,
+    /// Reads every byte, as [`CheckOptions::deep`] says.
+    pub deep: bool,
+    /// Every raster that is not a TACO Optimized GeoTIFF is a finding as well.
+    pub tog: bool,
+    /// The rules, where the specification and the tools differ.
+    pub profile: Profile,
+    /// Rules that are switched off, or have another severity.
+    pub rules: RuleSettings,
+}
+
+impl Operation for ValidateRequest {
+    type Output = Report;
+
+    fn label(&self) -> String {
+        if self.deep { tr!("Check every byte").into() } else { tr!("Check the dataset").into() }
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Report> {
+        let options = CheckOptions { profile: self.profile, deep: self.deep, rules: self.rules.clone() };
+        check_dataset(&self.input, &self.open, &options, self.tog, ctx)
+    }
+}
+
+impl OperationOutput for Report {
+    fn to_json(&self) -> Json {
+        let findings: Vec<Json> = self.findings.iter().map(Finding::json).collect();
+        let mut json = json!({ "valid": self.is_valid(), "findings": findings });
+        if let Some(consistency) = &self.consistency {
+            json["consistency"] = consistency.json();
+        }
+        json
+    }
+
+    fn summary(&self) -> String {
+        match (self.errors(), self.warnings()) {
+            (0, 0) => tr!("The dataset is valid").into(),
+            (0, warnings) => {
+                tr_n!(warnings, "The dataset is valid, with {n} warning", "The dataset is valid, with {n} warnings", n = warnings)
+            }
+            (errors, warnings) => tr!("{errors} errors, {warnings} warnings", errors, warnings),
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_valid()
+    }
+}
+
+fn check_dataset(path: &Path, open: &OpenOptions, options: &CheckOptions, rasters: bool, ctx: &JobContext) -> Result<Report> {
     if !rasters {
         return validate::path_with(path, open, options, ctx);
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::align_schemas;
 use super::archive::{import_files, is_archive, other_archive};
 use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
@@ -10,11 +12,12 @@ use super::import::{import_folder, join_metadata};
 use super::is_other_generation;
 use super::layout::{LayoutChoice, LayoutProposal, LayoutRequest, exclude_samples, propose_layout};
 use super::legacy::{Generation, is_taco_name, write_first_generation};
+use super::operation::{Operation, PathUse, PathVisitor};
 use super::sidecars::{Sidecars, burn_in, pack_sidecars};
 use super::source_files::has_files;
 use super::write::{build_with_warnings, refuse_torn_files};
 use crate::container::{BuildOptions, Built, Scratch, TortillaOptions, detect, open, read_collection_file};
-use crate::draft::{PadPlace, Structure, fill_missing, pad_all};
+use crate::draft::{PadTo, Structure, fill_missing, pad_all};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
@@ -22,37 +25,53 @@ use crate::model::{Collection, Dataset, EXTENT_ORIGIN, ExtentOrigin, Tortilla};
 /// Paths left out that are named in warnings; the rest are counted.
 const NAMED: usize = 20;
 
-/// Arguments of [`create`]. Plain data.
-#[derive(Clone, Debug)]
-pub struct CreateInput {
+/// Builds a dataset from a folder. Left out paths and padded roots are warnings. Plain data.
+///
+/// # Errors
+/// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
+/// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CreateRequest {
     /// The folder, or an archive of one: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
     pub source: PathBuf,
     /// JSON file with the collection's fields. Only a TORTILLA does without.
+    #[serde(default)]
     pub collection: Option<PathBuf>,
     /// CSV, JSON or Parquet table, joined by relative path.
+    #[serde(default)]
     pub metadata: Option<PathBuf>,
     /// Pads roots that lack what most of them have.
+    #[serde(default)]
     pub fill_missing: bool,
     /// Appends padding to tortillas, up to a number of samples that this divides. The order makes no difference.
-    pub pad_to: Vec<(PadPlace, usize)>,
+    #[serde(default)]
+    pub pad_to: Vec<PadTo>,
     /// Sets the same fields for all tortillas of a level; otherwise differences are findings.
+    #[serde(default)]
     pub align_schema: bool,
     /// How sidecars of rasters are handled.
+    #[serde(default)]
     pub sidecars: Sidecars,
     /// How files are arranged; none keeps the folders as they are.
+    #[serde(default)]
     pub layout: Option<LayoutChoice>,
     /// Files that are left out, as patterns of paths or names.
+    #[serde(default)]
     pub exclude: Vec<String>,
     /// What is taken of a source that is a STAC catalogue.
+    #[serde(default)]
     pub catalogue: CatalogueChoice,
     /// Output options.
+    #[serde(flatten)]
     pub output: CreateOutput,
 }
 
 /// The generation to write, with its options.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum CreateOutput {
     /// TACO 2.0.
+    #[serde(rename = "options")]
     Dataset(BuildOptions),
     /// TORTILLA 0.5 or TACO 0.2; the target ends in `.tortilla` or `.taco`.
     FirstGeneration(Generation, TortillaOptions),
@@ -65,14 +84,37 @@ impl CreateOutput {
             CreateOutput::FirstGeneration(_, options) => &options.target,
         }
     }
+
+    fn target_mut(&mut self) -> &mut PathBuf {
+        match self {
+            CreateOutput::Dataset(options) => &mut options.target,
+            CreateOutput::FirstGeneration(_, options) => &mut options.target,
+        }
+    }
 }
 
-/// Builds a dataset from a folder. Left out paths and padded roots are warnings.
-///
-/// # Errors
-/// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
-/// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
-pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
+impl Operation for CreateRequest {
+    type Output = Built;
+
+    fn label(&self) -> String {
+        tr!("Create {path}", path = self.output.target().display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.source);
+        self.collection.iter_mut().chain(&mut self.metadata).for_each(|file| visit(PathUse::Read, file));
+        if let Some(LayoutChoice::Saved(file)) = &mut self.layout {
+            visit(PathUse::Read, file);
+        }
+        visit(PathUse::Write, self.output.target_mut());
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Built> {
+        create(self, ctx)
+    }
+}
+
+fn create(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     create_plainly(input, ctx).map_err(|error| match error.is_caused_by(Cause::StructuresDiffer) && input.layout.is_none() {
         true => error.hint(
             "where scenes are spread over folders or named in the files, `--layout auto` finds what belongs together; `--layout auto \
@@ -82,7 +124,7 @@ pub fn create(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
     })
 }
 
-fn create_plainly(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
+fn create_plainly(input: &CreateRequest, ctx: &JobContext) -> Result<Built> {
     let mut dataset = draft_of_folder(input, ctx)?;
     // Copies with what sidecars say; removed after the write.
     let copies = match input.sidecars {
@@ -104,11 +146,11 @@ fn create_plainly(input: &CreateInput, ctx: &JobContext) -> Result<Built> {
     built
 }
 
-/// The draft that [`create`] writes, before sidecars are burned in.
+/// The draft that [`CreateRequest`] writes, before sidecars are burned in.
 ///
 /// # Errors
-/// Those of [`create`] that are known before the draft is checked.
-pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Dataset> {
+/// Those of [`CreateRequest`] that are known before the draft is checked.
+pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Dataset> {
     let written = written_dataset(input, ctx)?;
     let collection = match &written {
         Some(dataset) if input.collection.is_none() && dataset.collection != Collection::default() => dataset.collection.clone(),
@@ -163,7 +205,7 @@ pub(super) fn draft_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<D
 
 /// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields
 /// that 2.0 requires: it is empty here, so that they are asked for instead of being made up.
-fn written_dataset(input: &CreateInput, ctx: &JobContext) -> Result<Option<Dataset>> {
+fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dataset>> {
     if is_catalogue(&input.source) {
         return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);
     }
@@ -189,7 +231,7 @@ fn no_source(source: &Path) -> Error {
 }
 
 /// Folders and files as they are.
-fn samples_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Tortilla> {
+fn samples_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result<Tortilla> {
     let (samples, imported) = match input.source.is_dir() {
         true => import_folder(&input.source, input.sidecars, ctx)?,
         false => import_files(&input.source, &input.exclude, ctx)?,
@@ -199,7 +241,7 @@ fn samples_of_folder(input: &CreateInput, ctx: &JobContext) -> Result<Tortilla> 
 }
 
 /// Files arranged by a layout.
-fn samples_of_layout(input: &CreateInput, choice: &LayoutChoice, ctx: &JobContext) -> Result<Tortilla> {
+fn samples_of_layout(input: &CreateRequest, choice: &LayoutChoice, ctx: &JobContext) -> Result<Tortilla> {
     if input.sidecars == Sidecars::Pack {
         return Err(Error::usage("--sidecars pack: for folders as they are, not for a layout"));
     }
@@ -234,7 +276,7 @@ fn warn_of_names(skipped: &[String], ctx: &JobContext) {
     }
 }
 
-fn collection_of(input: &CreateInput, ctx: &JobContext) -> Result<Collection> {
+fn collection_of(input: &CreateRequest, ctx: &JobContext) -> Result<Collection> {
     let mut collection = Collection::template();
     let Some(file) = &input.collection else {
         return match &input.output {

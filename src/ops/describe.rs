@@ -7,13 +7,17 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
+use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
 use crate::container::{self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::export::{self, Catalogue, Document, DocumentSink, Facts, describe_into};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 
-/// Arguments of [`describe_to`]. Plain data.
+/// Writes all documents or none; returns the path of the main one. Plain data.
+///
+/// # Errors
+/// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DescribeRequest {
     /// The dataset.
@@ -79,11 +83,25 @@ fn describe_opened(
     assembly.version.expect_unchanged()
 }
 
-/// Writes all documents or none; returns the path of the main one.
-///
-/// # Errors
-/// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
-pub fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
+impl Operation for DescribeRequest {
+    type Output = WrittenFile;
+
+    fn label(&self) -> String {
+        tr!("Describe {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.output);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<WrittenFile> {
+        Ok(WrittenFile { path: describe_to(self, ctx)? })
+    }
+}
+
+fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
     let DescribeRequest { input, open, form, output, url, level, overwrite } = request;
     let mut main: Option<Document> = None;
     let mut main_name = String::new();

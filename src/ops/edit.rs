@@ -9,11 +9,12 @@ use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_
 use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::Field;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 
 use super::EditRequest;
 use super::legacy::{edit_locked, in_type_of, is_text};
 use super::migrate::is_other_generation;
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::write::warn_of_classes;
 use crate::container::{
     self, Assembly, BuildOptions, ContainerReader, FixedTail, FolderEdit, Format, LevelEdit, LocalFile, OnDamage, Physical,
@@ -114,6 +115,39 @@ pub struct Edited {
     pub replaced: usize,
     /// Number of bytes written; `None` for files of the first generation.
     pub written: Option<u64>,
+}
+
+impl OperationOutput for Edited {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        tr!("Saved {path}", path = self.path.display())
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        vec![&self.path]
+    }
+}
+
+impl Operation for DatasetEdit {
+    type Output = Edited;
+
+    fn label(&self) -> String {
+        tr!("Edit {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        let is_copy = self.output.is_some();
+        visit(if is_copy { PathUse::Read } else { PathUse::Write }, &mut self.input);
+        self.output.iter_mut().for_each(|output| visit(PathUse::Write, output));
+        self.metadata.iter_mut().for_each(|table| visit(PathUse::Read, table));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Edited> {
+        edit_dataset(self, &|_| {}, ctx)
+    }
 }
 
 /// An edit that was checked against its dataset.

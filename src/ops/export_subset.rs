@@ -12,6 +12,7 @@ use serde_json::json;
 use super::duplicate_ids;
 use super::migrate::assembly_of_rows;
 use super::missing_parts::need_all_parts;
+use super::operation::{Operation, PathUse, PathVisitor};
 use super::tables::tables_of;
 use super::write::{warn_of_classes, write_verified};
 use crate::container::{self, Assembly, BuildOptions, Built, OpenOptions, extent_of_samples, put_extent, tree_order};
@@ -51,7 +52,11 @@ pub(super) struct Keeping {
     pub siblings: bool,
 }
 
-/// Arguments of [`export_subset`]. Plain data.
+/// Writes the selected samples as a dataset of its own. Plain data.
+///
+/// # Errors
+/// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate ids, missing parts, and files
+/// that can't be read or written. Then nothing is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ExportRequest {
     /// The dataset.
@@ -78,12 +83,25 @@ pub struct ExportRequest {
     pub allow_missing_parts: bool,
 }
 
-/// Writes the selected samples as a dataset of its own.
-///
-/// # Errors
-/// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate ids, missing parts, and files
-/// that can't be read or written. Then nothing is written.
-pub fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
+impl Operation for ExportRequest {
+    type Output = Built;
+
+    fn label(&self) -> String {
+        tr!("Export to {path}", path = self.options.target.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.options.target);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Built> {
+        export_subset(self, ctx)
+    }
+}
+
+fn export_subset(request: &ExportRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open_with(&request.input, &request.open, ctx)?;
     need_all_parts(reader.as_ref(), request.allow_missing_parts, ctx)?;
     let tree = reader.levels().skeleton(ctx)?;

@@ -1,8 +1,11 @@
 //! Extensions over a draft or a written dataset.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
 
 use super::fork::draft_of;
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::write::checked_build_of;
 use crate::container::{self, BuildOptions, Built, OpenOptions};
 use crate::draft::Edit;
@@ -11,19 +14,86 @@ use crate::extensions::{self, ExtensionCall, Failure, Note, builtin};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, NodePath};
 
-/// A dataset, the extensions to run over it, and where to write the result. Plain data.
-#[derive(Clone, Debug)]
-pub struct ExtendInput {
+/// Runs extensions over a written dataset and writes it with their columns and fields. Plain data.
+///
+/// # Errors
+/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`](super::checked_build). Then nothing is written.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct ExtendRequest {
     /// The dataset.
     pub input: PathBuf,
     /// How to open it.
+    #[serde(default)]
     pub open: OpenOptions,
     /// The extensions, in order.
     pub calls: Vec<ExtensionCall>,
     /// Replace columns of the same name.
+    #[serde(default)]
     pub replace: bool,
     /// Where and how to write.
     pub options: BuildOptions,
+}
+
+impl Operation for ExtendRequest {
+    type Output = Extended<Built>;
+
+    fn label(&self) -> String {
+        let mut names: Vec<&str> = self.calls.iter().map(|call| call.extension.as_str()).collect();
+        names.dedup();
+        tr!("Add {name}", name = names.join(", "))
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        self.calls.iter_mut().for_each(|call| call.visit_paths(&mut |path| visit(PathUse::Read, path)));
+        visit(PathUse::Write, &mut self.options.target);
+    }
+
+    fn programs(&self) -> Vec<Vec<String>> {
+        extensions::programs_in(&self.calls)
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Extended<Built>> {
+        extend(self, ctx)
+    }
+}
+
+impl OperationOutput for Extended<Built> {
+    fn to_json(&self) -> Json {
+        let failed: Vec<Json> = self
+            .failures
+            .iter()
+            .map(|failure| {
+                let sample = failure.path.to_archive();
+                json!({ "extension": failure.extension, "sample": sample, "error": failure.error, "kept": failure.kept })
+            })
+            .collect();
+        let path = self.outcome.path.display().to_string();
+        let mut json = json!({
+            "path": path, "samples": self.outcome.samples, "computed": self.computed, "failures": failed, "notes": self.notes
+        });
+        if !self.outcome.damaged.is_empty() {
+            json["damaged"] = json!(self.outcome.damaged);
+        }
+        json
+    }
+
+    fn summary(&self) -> String {
+        self.outcome.summary()
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.outcome.written()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        Some(&self.outcome)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.failures.is_empty() && self.outcome.is_sound()
+    }
 }
 
 /// What extensions computed; `T` is what came of it: edits of a draft, or a written dataset.
@@ -68,11 +138,7 @@ pub fn extend_draft(dataset: &Dataset, calls: &[ExtensionCall], replace: bool, c
     Ok(Extended { outcome: edits, computed: run.computed, failures: run.failures, notes: run.notes })
 }
 
-/// Runs extensions over a written dataset and writes it with their columns and fields.
-///
-/// # Errors
-/// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`](super::checked_build). Then nothing is written.
-pub fn extend(input: &ExtendInput, ctx: &JobContext) -> Result<Extended<Built>> {
+fn extend(input: &ExtendRequest, ctx: &JobContext) -> Result<Extended<Built>> {
     container::detect(&input.input)?;
     let reader = container::open_with(&input.input, &input.open, ctx)?;
     let mut dataset = draft_of(reader.as_ref(), ctx)?;

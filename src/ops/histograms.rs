@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::write_first_generation_of;
 use super::migrate::assembly_of;
+use super::operation::{Operation, PathUse, PathVisitor};
 use crate::container::{self, Built, OnDamage, OpenOptions, TortillaOptions};
 use crate::error::{Error, IoContext, Result};
 use crate::extensions::HASH_COLUMN;
@@ -44,7 +45,11 @@ pub enum Scale {
     Band,
 }
 
-/// Arguments of [`histograms`]. Plain data.
+/// Counts the values of every raster and writes the tortilla of histograms. Files that are no rasters of real numbers are left out
+/// with a warning. Plain data.
+///
+/// # Errors
+/// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that can't be read or written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistogramRequest {
     /// The dataset, of any generation.
@@ -75,12 +80,25 @@ struct Leaf {
 /// The lowest and the highest value of each band; `None` where a band has no data.
 type Ranges = Vec<Option<(f64, f64)>>;
 
-/// Counts the values of every raster and writes the tortilla of histograms. Files that are no rasters of real numbers are left out
-/// with a warning.
-///
-/// # Errors
-/// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that can't be read or written.
-pub fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
+impl Operation for HistogramRequest {
+    type Output = Built;
+
+    fn label(&self) -> String {
+        tr!("Count the values of {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.output);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Built> {
+        histograms(self, ctx)
+    }
+}
+
+fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     if !request.output.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla")) {
         return Err(Error::usage("histograms are kept in a file that ends in .tortilla").at_path(&request.output));
     }

@@ -1,11 +1,14 @@
 //! Leakage between the parts of a split: reads parts, locations, times and hashes from the levels, then runs
 //! [`crate::extensions::leakage`].
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use serde_json::{Value as Json, json};
 
-use crate::container::ContainerReader;
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::{
     Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
@@ -62,6 +65,62 @@ impl Levels {
     fn columns(&self, level: usize) -> Vec<&'static str> {
         let ground = GROUND_COLUMNS.iter().copied().filter(|_| self.ground == Some(level) || self.ground.is_none());
         ground.chain((self.hashes == Some(level)).then_some(HASH_COLUMN)).collect()
+    }
+}
+
+/// Searches a dataset for samples that the parts of its split share. Plain data.
+///
+/// # Errors
+/// Those of opening the dataset and of [`leakage_of_container`].
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct DatasetLeakageRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it.
+    pub open: OpenOptions,
+    /// Column and thresholds.
+    #[serde(flatten)]
+    pub search: LeakageRequest,
+}
+
+impl Operation for DatasetLeakageRequest {
+    type Output = Leakage;
+
+    fn label(&self) -> String {
+        tr!("Look for leaks").into()
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Leakage> {
+        let reader = container::open_with(&self.input, &self.open, ctx)?;
+        leakage_of_container(reader.as_ref(), &self.search, ctx)
+    }
+}
+
+impl OperationOutput for Leakage {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        let leaks = self.lines().len();
+        match self.leaks() {
+            true => tr_n!(leaks, "{n} leak", "{n} leaks", n = leaks),
+            false => tr!("Nothing leaks").into(),
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
+    fn is_sound(&self) -> bool {
+        !self.leaks()
     }
 }
 

@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
 use super::draft_of_assembly::draft_of_assembly;
 use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
     Staging, TortillaOptions, asset_size, copy_asset,
@@ -33,7 +35,11 @@ const BESIDE: [&str; 2] = [".ovr", ".msk"];
 /// Columns of a level that depend on the bytes, and the extension that computes them.
 const OF_BYTES: [(&str, &str); 2] = [("taco:header", "tacotiff"), (HASH_COLUMN, "content_hash")];
 
-/// Arguments of [`optimise`]. Plain data.
+/// Optimises a raster, a folder or a dataset. Of several rasters one that can't be read or written is copied as it is and listed. Plain
+/// data.
+///
+/// # Errors
+/// When GDAL lacks what TOGs need, when the only raster fails, and for outputs that exist or can't be written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OptimiseRequest {
     /// A raster, a folder, or a dataset of any generation.
@@ -83,7 +89,7 @@ pub struct KeptFile {
     pub failed: bool,
 }
 
-/// Result of [`optimise`].
+/// Result of [`OptimiseRequest`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Optimised {
     /// The written file, folder or dataset.
@@ -112,26 +118,6 @@ impl Optimised {
         self.kept.iter().filter(|kept| kept.failed).count()
     }
 
-    /// Summary in one line.
-    pub fn summary(&self) -> String {
-        let Self { path, written, bytes: (before, after), .. } = self;
-        let done = tr_n!(
-            *written,
-            "{path}: {n} raster optimised ({before} bytes, now {after})",
-            "{path}: {n} rasters optimised ({before} bytes, now {after})",
-            path = path.display(),
-            n = written,
-            before,
-            after
-        );
-        match self.failures() {
-            0 => done,
-            failed => {
-                tr_n!(failed, "{done}, {n} could not be written", "{done}, {n} could not be written", done, n = failed)
-            }
-        }
-    }
-
     fn count(&mut self, path: impl FnOnce() -> String, before: u64, done: &Done) {
         match done {
             Done::Written { size, .. } => {
@@ -154,11 +140,58 @@ enum Done {
     Kept { reason: String, failed: bool },
 }
 
-/// Optimises a raster, a folder or a dataset. Of several rasters one that can't be read or written is copied as it is and listed.
-///
-/// # Errors
-/// When GDAL lacks what TOGs need, when the only raster fails, and for outputs that exist or can't be written.
-pub fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
+impl OperationOutput for Optimised {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        let Self { path, written, bytes: (before, after), .. } = self;
+        let done = tr_n!(
+            *written,
+            "{path}: {n} raster optimised ({before} bytes, now {after})",
+            "{path}: {n} rasters optimised ({before} bytes, now {after})",
+            path = path.display(),
+            n = written,
+            before,
+            after
+        );
+        match self.failures() {
+            0 => done,
+            failed => {
+                tr_n!(failed, "{done}, {n} could not be written", "{done}, {n} could not be written", done, n = failed)
+            }
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        vec![&self.path]
+    }
+
+    fn is_sound(&self) -> bool {
+        self.failures() == 0 && self.damaged.is_empty()
+    }
+}
+
+impl Operation for OptimiseRequest {
+    type Output = Optimised;
+
+    fn label(&self) -> String {
+        tr!("Optimise {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.output);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Optimised> {
+        optimise(self, ctx)
+    }
+}
+
+fn optimise(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     raster::tog_support()?;
     request.tog.check()?;
     let OptimiseRequest { input, output, .. } = request;

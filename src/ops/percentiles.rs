@@ -3,12 +3,14 @@
 //! neighbouring values it is on the straight line, as exact ones do.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
 use super::export_subset::{Keeping, RowChoice, chosen};
 use super::histograms::{BINS, MAXIMUM, MINIMUM};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::tables::tables_of;
 use crate::container::{self, ContainerReader};
 use crate::error::{Error, Result};
@@ -16,7 +18,10 @@ use crate::jobs::{JobContext, try_map};
 use crate::model::Value;
 use crate::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 
-/// Which percentiles of what. Plain data.
+/// Computes percentiles from the histograms of the chosen samples. Plain data.
+///
+/// # Errors
+/// For a tortilla without histograms, a selection without samples, scales that differ, and percentages beyond 0 to 100.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PercentileRequest {
     /// The tortilla of histograms.
@@ -74,7 +79,7 @@ pub struct PositionPercentiles {
     pub bands: Vec<BandPercentiles>,
 }
 
-/// Result of [`percentiles`].
+/// Result of [`PercentileRequest`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Percentiles {
     /// As asked for.
@@ -119,11 +124,37 @@ impl Counts {
     }
 }
 
-/// Computes percentiles from the histograms of the chosen samples.
-///
-/// # Errors
-/// For a tortilla without histograms, a selection without samples, scales that differ, and percentages beyond 0 to 100.
-pub fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
+impl OperationOutput for Percentiles {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        tr_n!(self.positions.len(), "{n} position", "{n} positions", n = self.positions.len())
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+}
+
+impl Operation for PercentileRequest {
+    type Output = Percentiles;
+
+    fn label(&self) -> String {
+        tr!("Read the histograms").into()
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Percentiles> {
+        percentiles(self, ctx)
+    }
+}
+
+fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percentiles> {
     if let Some(wrong) = request.percents.iter().find(|percent| !(0.0..=100.0).contains(*percent)) {
         return Err(Error::usage(format!("{wrong} is no percentage")).hint("percentiles are from 0 to 100"));
     }

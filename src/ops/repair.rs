@@ -2,10 +2,13 @@
 //! unchanged; the input is never overwritten, and damaged bytes never get a new checksum.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, RecordBatch};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
     self, Assembly, BuildOptions, Built, ByteSource, ContainerReader, OnDamage, OpenOptions, Scratch, extent_of_samples,
     rezipped_dataset,
@@ -35,6 +38,34 @@ impl Repaired {
     }
 }
 
+impl OperationOutput for Repaired {
+    fn to_json(&self) -> Json {
+        json!({
+            "path": self.built.path.display().to_string(),
+            "valid": self.is_valid(),
+            "repaired": self.mended.iter().map(Finding::json).collect::<Json>(),
+            "left": self.left.iter().map(Finding::json).collect::<Json>(),
+        })
+    }
+
+    fn summary(&self) -> String {
+        let (mended, left) = (self.mended.len(), self.left.len());
+        tr!("Repaired {mended}, {left} left: {path}", mended, left, path = self.built.path.display())
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.built.written()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        Some(&self.built)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_valid() && self.built.is_sound()
+    }
+}
+
 /// Repairs the dataset at `input` into `options.target`. Levels, `__meta__`, positions, `taco:pit_schema` and
 /// `taco:field_schema` are made from the tree; the extent from the samples where it missed some; `geotiff:stats` from the pixels where
 /// it is not theirs. A ZIP that another program wrote again, below a folder, in another order or compressed, is unpacked first. A
@@ -42,7 +73,36 @@ impl Repaired {
 ///
 /// # Errors
 /// For damaged data, a tree that can't be laid out, other generations, and files that can't be written. Then nothing is written.
-pub fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RepairRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// Options for opening it.
+    #[serde(default)]
+    pub open: OpenOptions,
+    /// Target and options.
+    pub options: BuildOptions,
+}
+
+impl Operation for RepairRequest {
+    type Output = Repaired;
+
+    fn label(&self) -> String {
+        tr!("Repair {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.options.target);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Repaired> {
+        repair(&self.input, &self.open, &self.options, ctx)
+    }
+}
+
+fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Repaired> {
     refuse_same(input, &options.target)?;
     let unpacked = unpacked_archive(input, &options.target, ctx)?;
     let input = unpacked.as_ref().map_or(input, |(folder, _)| folder.path());

@@ -1,12 +1,14 @@
 //! Pooled statistics of a selection of the opened dataset or of the draft: which rows, then [`crate::extensions::pooled_statistics`] or the pixels.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{Array, Int64Array, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
+use serde_json::{Value as Json, json};
 
-use crate::container::{Assembly, ContainerReader, RowSource, packed_source};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
+use crate::container::{self, Assembly, ContainerReader, OpenOptions, RowSource, packed_source};
 use crate::error::{Error, Result};
 use crate::extensions::pixel_statistics::exact;
 use crate::extensions::pooled_statistics::{PooledReport, SampleStats, pool};
@@ -38,6 +40,54 @@ pub struct StatsRequest {
     /// Reads the pixels instead of the metadata.
     #[serde(default)]
     pub exact: bool,
+}
+
+/// Pools the statistics of a selection of a dataset's samples. Plain data.
+///
+/// # Errors
+/// Those of opening the dataset and of [`pooled_statistics`].
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
+pub struct DatasetStatsRequest {
+    /// The dataset.
+    pub input: PathBuf,
+    /// How to open it.
+    pub open: OpenOptions,
+    /// Which samples.
+    #[serde(flatten)]
+    pub selection: StatsRequest,
+}
+
+impl Operation for DatasetStatsRequest {
+    type Output = PooledReport;
+
+    fn label(&self) -> String {
+        tr!("Pool statistics").into()
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<PooledReport> {
+        let reader = container::open_with(&self.input, &self.open, ctx)?;
+        pooled_statistics(reader.as_ref(), &self.selection, None, ctx)
+    }
+}
+
+impl OperationOutput for PooledReport {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        tr_n!(self.samples, "Statistics of {n} sample", "Statistics of {n} samples", n = self.samples)
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        Vec::new()
+    }
 }
 
 /// Columns that a sample's statistics and weight come from.

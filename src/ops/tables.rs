@@ -1,7 +1,6 @@
 //! The levels of an opened dataset as query tables, with positions that are right.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch};
@@ -10,7 +9,7 @@ use crate::container::{self, ContainerReader, Physical, TacocatReader};
 use crate::error::{Error, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, is_remote, vsi_place};
-use crate::query::{self, Query, QueryResult, RowPositions, Tables, TruePositions, VsiBase};
+use crate::query::{RowPositions, Tables, TruePositions, VsiBase};
 use crate::table::LevelTable;
 
 /// Rows of a level whose positions are compared with the parts before the level is trusted.
@@ -70,14 +69,6 @@ pub fn draft_tables(dataset: &Dataset, ctx: &JobContext) -> Result<Tables> {
         tables.push_table(levels.table(level, ctx)?);
     }
     Ok(tables)
-}
-
-/// Runs a query over the dataset at `path`. Reads the level tables alone, not the tree.
-///
-/// # Errors
-/// Those of opening the dataset and of the query.
-pub fn query_dataset(path: &Path, query: &Query, ctx: &JobContext) -> Result<QueryResult> {
-    query::run(&lazy_tables(&container::open(path, ctx)?), query, ctx)
 }
 
 fn base_of(reader: &dyn ContainerReader) -> VsiBase {

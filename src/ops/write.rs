@@ -1,13 +1,12 @@
-//! Datasets as files: a draft is checked and written, an opened dataset is written in another container, one sample is copied.
+//! Datasets as files: a draft is checked and written, one sample is copied.
 
 use std::path::Path;
 
 use serde_json::{Map, Value as Json};
 
-use super::migrate::is_other_generation;
 use super::own_sources::refuse_own_sources;
 use super::verify::verify_members;
-use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, OpenOptions, outputs_of};
+use crate::container::{self, Assembly, BuildOptions, Built, DatasetVersion, OnDamage, outputs_of};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Report, Rule, Severity};
@@ -156,30 +155,6 @@ pub(super) fn warn_of_classes(fields: &Map<String, Json>, ctx: &JobContext) {
     let mut report = Report::default();
     validate::check_labels(fields, &mut report);
     report.findings.iter().for_each(|finding| ctx.warn(format!("{}: {}", finding.at, finding.message)));
-}
-
-/// Writes an opened dataset in another container; sample bytes and metadata values are unchanged.
-///
-/// # Errors
-/// For other generations, which [`super::migrate`] handles, and files that can't be read or written.
-pub fn convert(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
-    write_verified(&converted_assembly(input, open, ctx)?, options, ctx)
-}
-
-/// A written dataset arranged for the writers, with an extent that has all its samples.
-///
-/// # Errors
-/// Those of [`convert`] that are known before anything is written.
-pub(super) fn converted_assembly(input: &Path, open: &OpenOptions, ctx: &JobContext) -> Result<Assembly> {
-    let reader = container::open_with(input, open, ctx)?;
-    if is_other_generation(reader.as_ref()) {
-        let message = format!("this dataset is of generation {}", reader.info().format.generation());
-        return Err(Error::usage(message).at_path(input).hint("use `migrate`, which reports what becomes of each field"));
-    }
-    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
-    warn_of_classes(&assembly.collection.fields, ctx);
-    assembly.correct_extent(ctx)?;
-    Ok(assembly)
 }
 
 /// Copies a sample's bytes into a new file.

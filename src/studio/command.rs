@@ -2,20 +2,23 @@
 
 use std::path::PathBuf;
 
+use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::ConsistencySettings;
-use crate::container::{BuildOptions, ConsolidateOptions, OpenOptions, TortillaOptions};
+use crate::container::{BuildOptions, OpenOptions, TortillaOptions};
 use crate::draft::{Edit, Example, PatternChoice, Slot};
 use crate::extensions::{ExtensionCall, LeakageRequest};
 use crate::jobs::JobId;
 use crate::model::{NodePath, Profile};
-use crate::ops;
+use crate::ops::{self, AnyOperation};
 use crate::query::{Filter, Query};
 
-/// A change of the open document, or an operation that writes a file. Scripts and logs store commands as JSON.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-#[serde(tag = "command", rename_all = "snake_case")]
+/// A change of the open document, or an operation. Scripts and logs store commands as JSON; the names of the operations are among
+/// those of the commands.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self", tag = "command", rename_all = "snake_case")]
 pub enum Command {
     /// Opens an empty draft.
     New,
@@ -36,11 +39,6 @@ pub enum Command {
     Connect {
         /// Connection settings.
         access: crate::remote::Access,
-    },
-    /// Reports the size of the remote cache, or clears it.
-    RemoteCache {
-        /// True clears the cache.
-        clear: bool,
     },
     /// Closes the document.
     Close,
@@ -267,38 +265,10 @@ pub enum Command {
         #[serde(default)]
         depth: ops::Depth,
     },
-    /// Converts the dataset at `input` to another container.
-    Convert {
-        /// The dataset.
-        input: PathBuf,
-        /// Options for opening it.
-        #[serde(default)]
-        open: Box<OpenOptions>,
-        /// Target and options.
-        options: BuildOptions,
-    },
     /// Writes the draft without validation as TORTILLA 0.5, or as TACO 0.2 if the target's name says so.
     WriteTortilla {
         /// Target and options.
         options: TortillaOptions,
-    },
-    /// Writes selected samples of a dataset as TORTILLA 0.5 or TACO 0.2.
-    Compile {
-        /// Input, selection and target.
-        #[serde(flatten)]
-        request: Box<ops::CompileRequest>,
-    },
-    /// Edits footer and collection of a TORTILLA or TACO file without rewriting its samples.
-    EditTortilla {
-        /// Input and changes.
-        #[serde(flatten)]
-        request: Box<ops::EditRequest>,
-    },
-    /// Changes columns of a level and fields of the collection of a finished dataset, in place where its container allows it.
-    EditDataset {
-        /// The request.
-        #[serde(flatten)]
-        request: Box<ops::DatasetEdit>,
     },
     /// Decodes one chunk of a streamable dataset.
     ReadChunk {
@@ -306,88 +276,11 @@ pub enum Command {
         #[serde(flatten)]
         request: ops::ChunkRequest,
     },
-    /// Writes a dataset's description in a catalogue's format.
-    Describe {
-        /// Dataset and format.
-        #[serde(flatten)]
-        request: Box<ops::DescribeRequest>,
-    },
-    /// Migrates a dataset of another TACO version to 2.0, or reports what that would change.
-    Migrate {
-        /// Input, target and naming.
-        #[serde(flatten)]
-        request: Box<ops::MigrateRequest>,
-    },
-    /// Prepares a dataset for the official library of TACO 3, and runs the library where the request says so.
-    PrepareTaco3 {
-        /// Input, folder and the library's run.
-        #[serde(flatten)]
-        request: Box<ops::Taco3Request>,
-    },
-    /// Rewrites the dataset at `input` with all faults repaired that need no decision.
-    Repair {
-        /// The dataset.
-        input: PathBuf,
-        /// Options for opening it.
-        #[serde(default)]
-        open: Box<OpenOptions>,
-        /// Target and options.
-        options: BuildOptions,
-    },
-    /// Writes rasters as TACO Optimized GeoTIFFs: one file, those of a folder, or those of a dataset.
-    Optimise {
-        /// What, where to, and how.
-        #[serde(flatten)]
-        request: Box<ops::OptimiseRequest>,
-    },
-    /// Writes a tortilla of histograms of a dataset's rasters.
-    Histograms {
-        /// Of what, where to, and the scale.
-        #[serde(flatten)]
-        request: Box<ops::HistogramRequest>,
-    },
-    /// Computes percentiles from a tortilla of histograms.
-    Percentiles {
-        /// Which, of what.
-        #[serde(flatten)]
-        request: Box<ops::PercentileRequest>,
-    },
-    /// Checks a dataset, and publishes it unless a check blocks that.
-    Publish {
-        /// What, where to, and how.
-        #[serde(flatten)]
-        request: Box<ops::publish::PublishRequest>,
-    },
     /// Writes a plan of the draft, from which several processes or machines build its parts.
     PlanDraft {
         /// The folder, the dataset and the parts.
         #[serde(flatten)]
         request: Box<super::PlanDraft>,
-    },
-    /// Submits the missing parts of a plan to an engine. The job waits for local processes and Dask, then finishes the plan; Slurm
-    /// gets a job that ends it.
-    SubmitPlan {
-        /// The plan and the engine.
-        #[serde(flatten)]
-        request: Box<super::PlanSubmission>,
-    },
-    /// Builds one part of a plan in this process.
-    RunPlanPart {
-        /// The folder of the plan.
-        folder: PathBuf,
-        /// Number of the part, from 1.
-        part: u32,
-    },
-    /// Writes an index over several ZIPs: TACOCAT or TACOLLECTION.
-    Consolidate {
-        /// Inputs, target and options.
-        options: ConsolidateOptions,
-    },
-    /// Writes a subset of a dataset as a new dataset.
-    Export {
-        /// Input, selection and target.
-        #[serde(flatten)]
-        request: Box<ops::ExportRequest>,
     },
     /// Copies the bytes of one sample into a file.
     SaveAsset {
@@ -398,6 +291,9 @@ pub enum Command {
         /// Target file.
         target: PathBuf,
     },
+    /// Runs an operation, which needs no document.
+    #[serde(skip)]
+    Operate(AnyOperation),
     /// Pauses or resumes a job.
     Pause {
         /// The job.
@@ -410,4 +306,119 @@ pub enum Command {
         /// The job.
         job: JobId,
     },
+}
+
+impl Command {
+    /// The command that runs an operation.
+    pub fn operate(request: impl Into<AnyOperation>) -> Self {
+        Self::Operate(request.into())
+    }
+}
+
+impl Serialize for Command {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Operate(operation) => operation.serialize(serializer),
+            command => Self::serialize(command, serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Command {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        use serde::de::Error as _;
+        let line = Json::deserialize(deserializer)?;
+        let name = line.get("command").and_then(Json::as_str);
+        // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a dataset.
+        let is_about_document = !line.get("input").is_some_and(Json::is_string) && name.is_some_and(is_of_document);
+        if name.is_some_and(|name| AnyOperation::NAMES.contains(&name)) && !is_about_document {
+            return serde_json::from_value(line).map(Self::Operate).map_err(D::Error::custom);
+        }
+        if let Some(name) = name
+            && let Err(NameError::Unknown(commands)) = command_named(name)
+        {
+            let mut known = [commands, AnyOperation::NAMES].concat();
+            known.sort_unstable();
+            known.dedup();
+            return Err(D::Error::custom(format!("there is no command {name}; the commands are {}", known.join(", "))));
+        }
+        Self::deserialize(line).map_err(D::Error::custom)
+    }
+}
+
+/// True for the name of a command that is not an operation.
+fn is_of_document(name: &str) -> bool {
+    !matches!(command_named(name), Err(NameError::Unknown(_)))
+}
+
+/// The command of this name, without fields.
+fn command_named(name: &str) -> Result<Command, NameError> {
+    Command::deserialize(MapDeserializer::new(std::iter::once(("command", name))))
+}
+
+/// Why the name of a command alone is not a command.
+#[derive(Debug)]
+enum NameError {
+    /// No command has the name; these are the names.
+    Unknown(&'static [&'static str]),
+    /// The command has fields, which are not there.
+    Other,
+}
+
+impl std::fmt::Display for NameError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("not a command")
+    }
+}
+
+impl std::error::Error for NameError {}
+
+impl serde::de::Error for NameError {
+    fn custom<T: std::fmt::Display>(_: T) -> Self {
+        Self::Other
+    }
+
+    fn unknown_variant(_: &str, names: &'static [&'static str]) -> Self {
+        Self::Unknown(names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn commands_and_operations_are_read_by_name() {
+        for text in [
+            json!({ "command": "undo" }),
+            json!({ "command": "load_level", "level": 1 }),
+            json!({ "command": "remote_cache", "clear": false }),
+            json!({ "command": "validate", "deep": true, "profile": "tools" }),
+        ] {
+            let command: Command = serde_json::from_value(text.clone()).expect("is a command");
+            assert_eq!(serde_json::to_value(&command).expect("is plain data"), text);
+        }
+    }
+
+    #[test]
+    fn a_command_that_names_a_dataset_is_an_operation() {
+        for (name, input) in [("query", json!("a.tacozip")), ("validate", json!("a.tacozip")), ("leakage", json!("a.tacozip"))] {
+            let command = |line: Json| serde_json::from_value::<Command>(line).expect("is a command");
+            assert!(matches!(command(json!({ "command": name, "input": input })), Command::Operate(_)), "{name}");
+            assert!(!matches!(command(json!({ "command": name })), Command::Operate(_)), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_all_names() {
+        let read = |text: Json| serde_json::from_value::<Command>(text).expect_err("is no command").to_string();
+        let unknown = read(json!({ "command": "converte" }));
+        assert!(unknown.contains("load_level") && unknown.contains("edit_tortilla"), "{unknown}");
+        let incomplete = read(json!({ "command": "load_level" }));
+        assert!(incomplete.contains("missing field `level`"), "{incomplete}");
+        let incomplete = read(json!({ "command": "convert" }));
+        assert!(incomplete.contains("missing field `input`"), "{incomplete}");
+    }
 }

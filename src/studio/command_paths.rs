@@ -3,40 +3,24 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::Value as Json;
-
 use super::Command;
-use crate::container::OpenOptions;
 use crate::draft::Edit;
-use crate::extensions::{self, ExtensionCall, OptionKind};
 use crate::model::{AssetPath, Payload, Sample, is_remote};
 use crate::ops::LayoutChoice;
 use crate::remote::admit;
 
 impl Command {
     /// The files and folders that it writes, as far as it names them.
-    pub fn targets(&self) -> Vec<&Path> {
+    pub fn targets(&self) -> Vec<PathBuf> {
         // Exhaustive, so that a new command does not compile before its targets are listed.
         match self {
-            Self::SaveAsset { target, .. } | Self::SaveRows { target, .. } => vec![target],
-            Self::SplitOff { path, .. } | Self::BurnInSidecars { copies: path } => vec![path],
-            Self::SaveProject { path, .. } => path.iter().map(PathBuf::as_path).collect(),
-            Self::Write { options } | Self::Convert { options, .. } | Self::Repair { options, .. } => vec![&options.target],
-            Self::WriteTortilla { options } => vec![&options.target],
-            Self::Optimise { request } => vec![&request.output],
-            Self::Histograms { request } => vec![&request.output],
-            Self::PlanDraft { request } => vec![&request.folder, &request.options.target],
-            Self::Consolidate { options } => vec![&options.target],
-            Self::Compile { request } => vec![&request.options.target],
-            Self::EditTortilla { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
-            Self::EditDataset { request } => vec![request.output.as_ref().unwrap_or(&request.input)],
-            Self::Describe { request } => vec![&request.output],
-            Self::Publish { request } => vec![&request.target],
-            Self::Export { request } => vec![&request.options.target],
-            Self::PrepareTaco3 { request } => {
-                request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).map(PathBuf::as_path).collect()
-            }
-            Self::Migrate { request } => request.options.iter().map(|options| options.target.as_path()).collect(),
+            Self::SaveAsset { target, .. } | Self::SaveRows { target, .. } => vec![target.clone()],
+            Self::SplitOff { path, .. } | Self::BurnInSidecars { copies: path } => vec![path.clone()],
+            Self::SaveProject { path, .. } => path.iter().cloned().collect(),
+            Self::Write { options } => vec![options.target.clone()],
+            Self::WriteTortilla { options } => vec![options.target.clone()],
+            Self::PlanDraft { request } => vec![request.folder.clone(), request.options.target.clone()],
+            Self::Operate(operation) => operation.targets(),
             Self::Open { .. }
             | Self::ImportCollection { .. }
             | Self::OpenProject { .. }
@@ -58,14 +42,9 @@ impl Command {
             | Self::Edit { .. }
             | Self::Extend { .. }
             | Self::SetRecipe { .. }
-            // The plan names the dataset.
-            | Self::SubmitPlan { .. }
-            | Self::RunPlanPart { .. }
-            | Self::Percentiles { .. }
             | Self::ReadChunk { .. }
             | Self::New
             | Self::Connect { .. }
-            | Self::RemoteCache { .. }
             | Self::Close
             | Self::Fork
             | Self::FindFixes { .. }
@@ -112,7 +91,7 @@ impl Command {
             Self::SaveProject { path, .. } | Self::Query { path, .. } => base.join_all(path),
             Self::OpenWith { path, options } => {
                 base.join(path);
-                base.open(options);
+                base.join_all(options.paths_mut());
             }
             Self::ImportDataset { request } => base.join(&mut request.path),
             Self::ImportLayout { request } => {
@@ -127,59 +106,16 @@ impl Command {
                 base.join_all(examples.iter_mut().map(|example| &mut example.file));
             }
             Self::Edit { edit } => base.edit(edit),
-            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => calls.iter_mut().for_each(|call| base.call(call)),
+            Self::Extend { calls, .. } | Self::SetRecipe { recipe: calls } => {
+                calls.iter_mut().for_each(|call| call.visit_paths(&mut |path| base.join(path)))
+            }
             Self::Write { options } => base.join(&mut options.target),
             Self::WriteTortilla { options } => base.join(&mut options.target),
-            Self::Convert { input, open, options } | Self::Repair { input, open, options } => {
-                base.join_all([input, &mut options.target]);
-                base.open(open);
-            }
-            Self::Optimise { request } => {
-                base.join_all([&mut request.input, &mut request.output]);
-                base.open(&mut request.open);
-            }
-            Self::Histograms { request } => {
-                base.join_all([&mut request.input, &mut request.output]);
-                base.open(&mut request.open);
-            }
+            Self::Operate(operation) => operation.visit_paths(&mut |_, path| base.join(path)),
             Self::PlanDraft { request } => base.join_all([&mut request.folder, &mut request.options.target]),
-            Self::SubmitPlan { request } => base.join(&mut request.folder),
-            Self::RunPlanPart { folder, .. } => base.join(folder),
-            Self::Percentiles { request } => base.join(&mut request.input),
-            Self::Consolidate { options } => base.join_all(options.inputs.iter_mut().chain([&mut options.target])),
-            Self::Compile { request } => base.join_all([&mut request.input, &mut request.options.target]),
-            Self::EditTortilla { request } => {
-                base.join(&mut request.input);
-                base.join_all(request.output.iter_mut().chain(&mut request.metadata));
-            }
-            Self::EditDataset { request } => {
-                base.join(&mut request.input);
-                base.join_all(request.output.iter_mut().chain(&mut request.metadata));
-            }
-            Self::Publish { request } => {
-                base.join_all([&mut request.input, &mut request.target]);
-                base.open(&mut request.open);
-            }
-            Self::Describe { request } => {
-                base.join_all([&mut request.input, &mut request.output]);
-                base.open(&mut request.open);
-            }
-            Self::Export { request } => {
-                base.join_all([&mut request.input, &mut request.options.target]);
-                base.open(&mut request.open);
-            }
-            Self::Migrate { request } => {
-                base.join(&mut request.input);
-                base.join_all(request.options.iter_mut().map(|options| &mut options.target));
-            }
-            Self::PrepareTaco3 { request } => {
-                base.join(&mut request.input);
-                base.join_all(request.target.iter_mut().chain(request.run.as_mut().map(|run| &mut run.output)));
-            }
             Self::ReadChunk { request } => base.join(&mut request.input),
             Self::New
             | Self::Connect { .. }
-            | Self::RemoteCache { .. }
             | Self::Close
             | Self::Fork
             | Self::FindFixes { .. }
@@ -218,10 +154,6 @@ impl Base<'_> {
         paths.into_iter().for_each(|path| self.join(path));
     }
 
-    fn open(&self, options: &mut OpenOptions) {
-        self.join_all(options.base_path.iter_mut().chain(&mut options.with));
-    }
-
     fn asset(&self, asset: &mut AssetPath) {
         match asset {
             AssetPath::File(path) | AssetPath::Range { container: path, .. } => {
@@ -257,21 +189,6 @@ impl Base<'_> {
             Edit::SetPayload { payload, .. } => self.payload(payload),
             Edit::AddToTray { files } => self.join_all(files.iter_mut().map(|placed| &mut placed.file.path)),
             _ => {}
-        }
-    }
-
-    /// Resolves the options that the extension declares as paths.
-    fn call(&self, call: &mut ExtensionCall) {
-        let registry = extensions::builtin();
-        // An unknown extension is reported when it runs.
-        let Ok(entry) = registry.get(&call.extension) else { return };
-        let Json::Object(given) = &mut call.options else { return };
-        for spec in (entry.options)().iter().filter(|spec| spec.kind == OptionKind::Path) {
-            if let Some(Json::String(text)) = given.get_mut(spec.name) {
-                let mut path = PathBuf::from(&*text);
-                self.join(&mut path);
-                *text = path.to_string_lossy().into_owned();
-            }
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::document::Document;
-use super::job_kind::JobKind;
-use super::{ConsistencySettings, Event, Finish, Outcome, Studio};
+use super::{ConsistencySettings, Event, Finish, JobTopic, Outcome, Studio};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, discard};
 use crate::model::{Property, Report};
@@ -83,7 +82,7 @@ impl Studio {
                 Box::new(move |ctx| validate::consistency_of_container(reader.as_ref(), &options, &cache, ctx))
             }
         };
-        Ok(self.start(JobKind::Consistency, move |ctx| {
+        let outcome = self.start(tr!("Compare rasters by position"), move |ctx| {
             let consistency = compare(ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 if studio.document_id() != id {
@@ -99,7 +98,8 @@ impl Studio {
                 studio.report = Arc::new(report);
                 Ok(Event::Validated)
             }) as Finish)
-        }))
+        });
+        Ok(self.about(JobTopic::Consistency, outcome))
     }
 
     /// Changes the comparison settings and compares the known headers again.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::document::{Document, DraftDocument};
 use super::project::Change;
 use super::verbs::not_a_draft;
-use super::{Event, Finish, JobKind, Outcome, Studio};
+use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Draft, Edit};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -60,7 +60,7 @@ impl Studio {
     ) -> Result<Outcome> {
         let draft = self.need_draft()?;
         let (mut content, revision, document) = (draft.content().clone(), draft.revision(), self.document_id());
-        Ok(self.start(JobKind::Edit(label.to_owned()), move |ctx| {
+        Ok(self.start(label, move |ctx| {
             let edit = find(&content, ctx)?;
             ctx.check()?;
             let inverse = edit.clone().apply_to(&mut content)?;

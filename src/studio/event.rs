@@ -76,8 +76,6 @@ pub enum Event {
     },
     /// A level's table is decoded.
     LevelReady(usize),
-    /// State of the remote cache.
-    RemoteCache(crate::remote::CacheState),
     /// A check finished; its findings are in [`super::Studio::report`].
     Validated,
     /// Result of a query.
@@ -86,38 +84,17 @@ pub enum Event {
     Filtered,
     /// Leakage between the parts of a split.
     Leakage(Arc<Leakage>),
-    /// A dataset was written.
+    /// An operation ended.
+    Finished(ops::AnyOutput),
+    /// The draft was written.
     Written(Built),
     /// The written dataset was compared with the draft.
     Verified(Arc<ops::Verified>),
-    /// A dataset was repaired.
-    Repaired(Box<ops::Repaired>),
-    /// Rasters were optimised.
-    Optimised(Box<ops::Optimised>),
-    /// Percentiles of a dataset.
-    Percentiles(Arc<ops::Percentiles>),
     /// A plan was written into this folder.
     Planned(PathBuf),
-    /// Parts of a plan were built, and the plan ended where all are there.
-    PlanBuilt(Box<ops::plan::Submitted>),
-    /// A part of a plan was built in this process.
-    PlanPart {
-        /// The folder of the plan.
-        folder: PathBuf,
-        /// Number of the part.
-        part: u32,
-    },
-    /// Metadata of a finished dataset were changed.
-    DatasetEdited(Box<ops::Edited>),
     /// A chunk's values.
     ChunkRead(Box<ops::ChunkArray>),
-    /// A dataset was migrated to 2.0, or a dry run finished.
-    Migrated(Box<ops::Migrated>),
-    /// A dataset was prepared for TACO 3.
-    PreparedTaco3(Box<ops::Taco3Prepared>),
-    /// A dataset was published, or checks block that.
-    Published(Box<ops::publish::Publication>),
-    /// A sample was copied to a file.
+    /// A sample or rows were saved to this file.
     Saved(PathBuf),
     /// A job failed.
     Failed {

@@ -1,7 +1,7 @@
 //! `Extend`: runs extensions on a clone of the draft; the columns become one undoable edit. A cancelled run, or one during which
 //! the draft changed, changes nothing.
 
-use super::{Command, Event, Finish, JobKind, Outcome, Studio};
+use super::{Command, Event, Finish, JobTopic, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::extensions::{self, ExtensionCall, Note, builtin};
@@ -20,9 +20,8 @@ impl Studio {
         }
         extensions::need_consent(&calls)?;
         let (dataset, revision, document) = (draft.dataset().clone(), draft.revision(), self.document_id());
-        let kind = JobKind::Extend(names_of(&calls));
-        let label = kind.label();
-        let outcome = self.start(kind, move |ctx| {
+        let label = tr!("Add {name}", name = names_of(&calls));
+        let outcome = self.start(label.clone(), move |ctx| {
             let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &calls, replace, ctx)?;
             notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
@@ -41,12 +40,12 @@ impl Studio {
                 }
             }) as Finish)
         });
-        Ok(outcome)
+        Ok(self.about(JobTopic::Extensions, outcome))
     }
 
     /// True while an extension job runs.
     pub fn is_extending(&self) -> bool {
-        self.running.iter().any(|running| matches!(running.kind, JobKind::Extend(_)))
+        self.running.iter().any(|running| running.topic == Some(JobTopic::Extensions))
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{DocumentId, Event, Finish, JobKind, Outcome, Studio};
+use super::{DocumentId, Event, Finish, Outcome, Studio};
 use crate::error::Result;
 use crate::jobs::JobId;
 use crate::ops::{Kept, kept};
@@ -34,7 +34,7 @@ impl Studio {
             self.filter.kept = None;
             return Ok(Outcome::Done(Event::Filtered));
         }
-        let outcome = self.start(JobKind::Filter, move |ctx| {
+        let outcome = self.start(tr!("Filter"), move |ctx| {
             let outcome = kept(reader.as_ref(), &filters, ctx);
             ctx.check()?;
             Ok(Box::new(move |studio: &mut Studio| {

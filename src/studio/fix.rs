@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::{Event, JobKind, Outcome, Studio};
+use super::{Event, Outcome, Studio};
 use crate::draft::{self, Content, Edit, FileKind, Fix, Kinds, PatternChoice, Plan, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -111,8 +111,8 @@ impl Studio {
 
     pub(super) fn find_fixes(&mut self, finding: usize) -> Result<Outcome> {
         let (finder, found) = (self.draft_document()?.fix_finder(), self.finding(finding)?);
-        self.operate(
-            JobKind::FindFixes,
+        self.start_with_event(
+            tr!("Look for fixes"),
             |(finding, fixes)| Event::FixesFound { finding, fixes: Arc::new(fixes) },
             move |_| Ok((finding, finder.fixes(&found))),
         )

@@ -14,7 +14,6 @@ mod event;
 mod extend;
 mod filter;
 mod fix;
-mod job_kind;
 mod plan;
 mod project;
 mod replay;
@@ -32,8 +31,7 @@ pub use document::{Document, DraftDocument, OpenDataset};
 pub use document_id::DocumentId;
 pub use event::{Event, Outcome};
 pub use fix::FixFinder;
-pub use job_kind::JobKind;
-pub use plan::{PlanDraft, PlanSubmission};
+pub use plan::PlanDraft;
 pub use project::{Project, Recoverable, is_project, open_project, recoverable, save_project};
 pub use replay::{check_expectation, replay, run_line};
 pub use script::{Expect, ReplayLine, ScriptLine, Step, WAIT_SECONDS, read_script};
@@ -45,11 +43,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::container::{ContainerReader, OpenOptions, consolidate};
+use crate::consent;
+use crate::container::{ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
+use crate::extensions::not_agreed;
 use crate::jobs::{Job, JobContext, JobId, Jobs, Latest, Progress};
 use crate::model::Report;
-use crate::ops;
+use crate::ops::AnyOperation;
 use crate::remote::{self, Traffic};
 use crate::validate::LiveCheck;
 
@@ -62,8 +62,19 @@ pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
 /// A running job, and the document that its result applies to, if any.
 struct Running {
     job: Job<Finish>,
-    kind: JobKind,
     document: Option<DocumentId>,
+    topic: Option<JobTopic>,
+}
+
+/// What a job works on, where other code asks for such a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobTopic {
+    /// Extensions over the draft.
+    Extensions,
+    /// The comparison of rasters by position.
+    Consistency,
+    /// A plan that is written, or whose parts are built.
+    Plan,
 }
 
 /// Severity of a log line.
@@ -84,8 +95,6 @@ pub struct LogLine {
     pub time: SystemTime,
     /// Severity.
     pub level: LogLevel,
-    /// Kind of the job that it concerns, if any.
-    pub job: Option<JobKind>,
     /// Message for the user.
     pub text: String,
 }
@@ -95,9 +104,9 @@ pub struct LogLine {
 pub struct JobView {
     /// Id, for [`Command::Cancel`].
     pub id: JobId,
-    /// Kind.
-    pub kind: JobKind,
-    /// Label for the user: [`JobKind::label`].
+    /// What it works on, where other code asks for that.
+    pub topic: Option<JobTopic>,
+    /// Label for the user, in the interface language.
     pub label: String,
     /// Progress.
     pub progress: Progress,
@@ -207,9 +216,6 @@ impl Studio {
                 remote::set_access(access)?;
                 Ok(Outcome::Done(Event::None))
             }
-            Command::RemoteCache { clear } => self.operate(JobKind::RemoteCache { clear }, Event::RemoteCache, move |_| {
-                Ok(if clear { remote::clear_cache() } else { remote::cache_state() })
-            }),
             Command::Close => self.close(),
             Command::Fork => self.fork(),
             Command::Import { paths, into, metadata } => self.import(paths, into, metadata),
@@ -253,69 +259,8 @@ impl Studio {
             Command::Verify { paths, depth } => self.verify(paths, depth),
             Command::SaveAsset { level, row, target } => self.save_asset(level, row, target),
             Command::ReadChunk { request } => self.read_chunk(request),
-            Command::Export { request } => {
-                self.operate(JobKind::Export(request.options.target.clone()), Event::Written, move |ctx| {
-                    ops::export_subset(&request, ctx)
-                })
-            }
-            Command::Convert { input, open, options } => {
-                self.operate(JobKind::Convert(input.clone()), Event::Written, move |ctx| ops::convert(&input, &open, &options, ctx))
-            }
-            Command::Compile { request } => {
-                self.operate(JobKind::Compile(request.options.target.clone()), Event::Written, move |ctx| {
-                    ops::compile(&request, ctx)
-                })
-            }
-            Command::EditTortilla { request } => {
-                self.operate(JobKind::EditTortilla(request.input.clone()), Event::Saved, move |ctx| {
-                    ops::edit_tortilla(&request, ctx)
-                })
-            }
-            Command::EditDataset { request } => self.operate(
-                JobKind::EditDataset(request.input.clone()),
-                |edited| Event::DatasetEdited(Box::new(edited)),
-                move |ctx| ops::edit_dataset(&request, &|_| {}, ctx),
-            ),
-            Command::Describe { request } => {
-                self.operate(JobKind::Describe(request.input.clone()), Event::Saved, move |ctx| ops::describe_to(&request, ctx))
-            }
-            Command::Migrate { request } => self.operate(
-                JobKind::Migrate(request.input.clone()),
-                |migrated| Event::Migrated(Box::new(migrated)),
-                move |ctx| ops::migrate(&request, ctx),
-            ),
-            Command::PrepareTaco3 { request } => self.operate(
-                JobKind::PrepareTaco3(request.input.clone()),
-                |prepared| Event::PreparedTaco3(Box::new(prepared)),
-                move |ctx| ops::prepare_taco3(&request, ctx),
-            ),
-            Command::Repair { input, open, options } => self.operate(
-                JobKind::Repair(input.clone()),
-                |repaired| Event::Repaired(Box::new(repaired)),
-                move |ctx| ops::repair(&input, &open, &options, ctx),
-            ),
-            Command::Optimise { request } => self.operate(
-                JobKind::Optimise(request.input.clone()),
-                |optimised| Event::Optimised(Box::new(optimised)),
-                move |ctx| ops::optimise(&request, ctx),
-            ),
-            Command::Histograms { request } => {
-                self.operate(JobKind::Histograms(request.input.clone()), Event::Written, move |ctx| ops::histograms(&request, ctx))
-            }
-            Command::Percentiles { request } => {
-                self.operate(JobKind::Percentiles, Event::Percentiles, move |ctx| ops::percentiles(&request, ctx).map(Arc::new))
-            }
-            Command::Publish { request } => self.operate(
-                JobKind::Publish(request.target.clone()),
-                |publication| Event::Published(Box::new(publication)),
-                move |ctx| ops::publish::publish(&request, ctx),
-            ),
+            Command::Operate(operation) => self.operate(operation),
             Command::PlanDraft { request } => self.plan_draft(*request),
-            Command::SubmitPlan { request } => self.submit_plan(*request),
-            Command::RunPlanPart { folder, part } => self.run_plan_part(folder, part),
-            Command::Consolidate { options } => {
-                self.operate(JobKind::Consolidate(options.inputs.len()), Event::Written, move |ctx| consolidate(&options, ctx))
-            }
             Command::Pause { job, on } => self.pause(job, on),
             Command::Cancel { job } => self.cancel(job),
         }
@@ -358,10 +303,10 @@ impl Studio {
             match self.running[index].job.wait_for(Duration::from_millis(100)) {
                 None => on_progress(&self.running[index].job.progress()),
                 Some(outcome) => {
-                    let Running { job, kind, document } = self.running.remove(index);
+                    let Running { job, document, .. } = self.running.remove(index);
                     on_progress(&job.progress());
                     for warning in job.progress().warnings {
-                        self.log_of_job(LogLevel::Warning, &kind, warning);
+                        self.log(LogLevel::Warning, warning);
                     }
                     document.map_or(Ok(()), |id| self.need_document(id))?;
                     return outcome?(self);
@@ -375,8 +320,7 @@ impl Studio {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
             Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
-            Command::SubmitPlan { request } => request.programs_without_consent(),
-            Command::PrepareTaco3 { request } => request.program_without_consent().into_iter().collect(),
+            Command::Operate(operation) => programs_without_consent(operation),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
                 _ => Vec::new(),
@@ -396,27 +340,27 @@ impl Studio {
         }
     }
 
-    fn finish(&mut self, Running { job, kind, document }: &Running, outcome: Result<Finish>) -> Event {
-        let label = kind.label();
+    fn finish(&mut self, Running { job, document, .. }: &Running, outcome: Result<Finish>) -> Event {
+        let label = job.label().to_owned();
         if document.is_some_and(|id| id != self.document_id) {
             // Its document was closed.
             return Event::Cancelled { job: job.id(), label };
         }
         for warning in job.progress().warnings {
-            self.log_of_job(LogLevel::Warning, kind, format!("{label}: {warning}"));
+            self.log(LogLevel::Warning, format!("{label}: {warning}"));
         }
         let applied = outcome.and_then(|finish| {
-            self.log_of_job(LogLevel::Info, kind, format!("{label} took {:.1} s", job.elapsed().as_secs_f32()));
+            self.log(LogLevel::Info, format!("{label} took {:.1} s", job.elapsed().as_secs_f32()));
             finish(self)
         });
         match applied {
             Ok(event) => event,
             Err(error) if error.is_cancelled() => {
-                self.log_of_job(LogLevel::Info, kind, format!("{label} was cancelled; nothing was changed"));
+                self.log(LogLevel::Info, format!("{label} was cancelled; nothing was changed"));
                 Event::Cancelled { job: job.id(), label }
             }
             Err(error) => {
-                self.log_of_job(LogLevel::Error, kind, error.report());
+                self.log(LogLevel::Error, error.report());
                 Event::Failed { job: job.id(), label, error: Arc::new(error) }
             }
         }
@@ -436,22 +380,45 @@ impl Studio {
         }
     }
 
-    fn start(&mut self, kind: JobKind, work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
-        let job = self.jobs.start(kind.label(), work);
+    /// Starts a job with this label for the user.
+    fn start(&mut self, label: impl Into<String>, work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
+        let job = self.jobs.start(label, work);
         let id = job.id();
-        self.running.push(Running { job, kind, document: None });
+        self.running.push(Running { job, document: None, topic: None });
         Outcome::Started(id)
     }
 
-    /// Runs an operation as a job whose result becomes an event; the document is not changed.
-    fn operate<T: Send + 'static>(
+    /// Sets what the started job works on.
+    fn about(&mut self, topic: JobTopic, outcome: Outcome) -> Outcome {
+        if let Outcome::Started(id) = &outcome {
+            let started = self.running.iter_mut().filter(|running| running.job.id() == *id);
+            started.for_each(|running| running.topic = Some(topic));
+        }
+        outcome
+    }
+
+    fn operate(&mut self, operation: AnyOperation) -> Result<Outcome> {
+        let programs = programs_without_consent(&operation);
+        if !programs.is_empty() {
+            return Err(not_agreed(&programs));
+        }
+        let builds_plan_parts = operation.builds_plan_parts();
+        if builds_plan_parts {
+            self.one_plan_at_a_time()?;
+        }
+        let outcome = self.start_with_event(operation.label(), Event::Finished, move |ctx| operation.run(ctx))?;
+        Ok(if builds_plan_parts { self.about(JobTopic::Plan, outcome) } else { outcome })
+    }
+
+    /// Starts a job whose result becomes an event; the document is not changed.
+    fn start_with_event<T: Send + 'static>(
         &mut self,
-        kind: JobKind,
+        label: impl Into<String>,
         event: fn(T) -> Event,
-        operation: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
+        work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
     ) -> Result<Outcome> {
-        Ok(self.start(kind, move |ctx| {
-            let result = operation(ctx)?;
+        Ok(self.start(label, move |ctx| {
+            let result = work(ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(event(result))) as Finish)
         }))
     }
@@ -498,9 +465,9 @@ impl Studio {
 
     /// The running jobs, oldest first.
     pub fn jobs(&self) -> Vec<JobView> {
-        let view = |Running { job, kind, .. }: &Running| JobView {
+        let view = |Running { job, topic, .. }: &Running| JobView {
             id: job.id(),
-            kind: kind.clone(),
+            topic: *topic,
             label: job.label().to_owned(),
             progress: job.progress(),
             elapsed: job.elapsed(),
@@ -520,18 +487,11 @@ impl Studio {
 
     /// Adds a line to the log.
     pub fn log(&mut self, level: LogLevel, text: impl Into<String>) {
-        self.add_to_log(level, None, text.into());
-    }
-
-    fn log_of_job(&mut self, level: LogLevel, kind: &JobKind, text: String) {
-        self.add_to_log(level, Some(kind.clone()), text);
-    }
-
-    fn add_to_log(&mut self, level: LogLevel, job: Option<JobKind>, text: String) {
+        let text = text.into();
         if self.log.len() == LOG_KEPT {
             self.log.pop_front();
         }
-        self.log.push_back(LogLine { time: SystemTime::now(), level, job, text });
+        self.log.push_back(LogLine { time: SystemTime::now(), level, text });
     }
 
     /// Network requests since the start. Never blocks.
@@ -544,4 +504,9 @@ impl Studio {
     pub fn set_live_check(&mut self, on: bool) {
         self.checks_by_itself = on;
     }
+}
+
+/// The programs of an operation that the user of this session has not agreed to, with their arguments.
+fn programs_without_consent(operation: &AnyOperation) -> Vec<Vec<String>> {
+    operation.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
 }

@@ -10,6 +10,8 @@ use super::{Event, Studio, command_for};
 use crate::error::{Error, Result};
 use crate::jobs::Progress;
 use crate::model::NodePath;
+use crate::ops::AnyOutput;
+use crate::query::QueryResult;
 
 /// Runs a script without a window; its paths are relative to its folder. `on_line` receives the 1-based number of each finished
 /// line.
@@ -83,7 +85,11 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
         compare("rows", rows, &found)?;
     }
     if let Some(rules) = &expect.rules {
-        let mut found: Vec<String> = studio.report().findings.iter().map(|finding| finding.rule.code().to_owned()).collect();
+        let report = match event {
+            Event::Finished(AnyOutput::Validate(report)) => report,
+            _ => studio.report().as_ref(),
+        };
+        let mut found: Vec<String> = report.findings.iter().map(|finding| finding.rule.code().to_owned()).collect();
         found.sort();
         found.dedup();
         compare("rules", rules, &found)?;
@@ -109,7 +115,11 @@ fn check(studio: &Studio, event: &Event, expect: &Expect) -> Result<(), String> 
         }
     }
     if let Some(rows) = &expect.result {
-        let Event::Queried(result) = event else { return Err("this command gives no rows".into()) };
+        let result: &QueryResult = match event {
+            Event::Queried(result) => result,
+            Event::Finished(AnyOutput::Query(result)) => result,
+            _ => return Err("this command gives no rows".into()),
+        };
         let found: Vec<Json> = result.json_rows().map(Json::Object).collect();
         compare("result", rows, &found)?;
     }

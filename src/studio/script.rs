@@ -23,6 +23,7 @@ use crate::container::read_json_document;
 use crate::error::{Error, IoContext, Result};
 use crate::extensions;
 use crate::model::is_remote;
+use crate::ops::AnyOperation;
 use crate::text::PrintableLine;
 
 /// Default timeout of a step in seconds.
@@ -222,7 +223,6 @@ fn removed(command: &str) -> Option<String> {
         "summarize" | "footprints" | "preview" | "thumbnail" | "bytes" => "the window asks for it by itself",
         "check_togs" => "use `taco-studio validate --tog`",
         "pool_statistics" => "use `taco-studio stats`",
-        "histograms" | "percentiles" | "optimise" => "use the verb of the command line of this name",
         "fix_alike" | "align_schema" => "use find_fixes and apply_fix, or fix_safe",
         "fill_missing" | "pad_to" => "use `taco-studio create --fill-missing --pad-to N`",
         _ => return None,
@@ -275,6 +275,7 @@ fn need_consent(lines: &[ScriptLine]) -> Result<()> {
     for command in commands {
         match command {
             Command::Extend { calls: own, .. } | Command::SetRecipe { recipe: own } => calls.extend(own.iter().cloned()),
+            Command::Operate(AnyOperation::Extend(request)) => calls.extend(request.calls.iter().cloned()),
             Command::Connect { .. } if !crate::consent::allows_connect() => {
                 let error = Error::usage("the script says how to reach other machines (connect), which you have not agreed to");
                 return Err(error.hint("look at what it says; --allow-connect lets it"));
@@ -284,7 +285,7 @@ fn need_consent(lines: &[ScriptLine]) -> Result<()> {
         if let Some(target) = command.targets().into_iter().find(|target| is_remote(target))
             && !crate::consent::allows_connect()
         {
-            let error = Error::usage("the script writes to another machine, which you have not agreed to").at_path(target);
+            let error = Error::usage("the script writes to another machine, which you have not agreed to").at_path(&target);
             return Err(error.hint("look at what it writes; --allow-connect lets it"));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Event, Finish, JobKind, Outcome, Studio};
+use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Edit, Example, PatternReport, Slot, Unplaced, find_pattern, place_by_pattern, place_file};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -20,7 +20,7 @@ impl Studio {
         }
         self.need_draft()?;
         let document = self.document_id();
-        Ok(self.start(JobKind::AddToTray, move |ctx| {
+        Ok(self.start(tr!("Look for files"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let mut files = Vec::new();
             for path in &paths {
@@ -61,7 +61,7 @@ impl Studio {
 
     pub(super) fn find_pattern(&mut self, examples: Vec<Example>) -> Result<Outcome> {
         let content = self.need_draft()?.content().clone();
-        Ok(self.start(JobKind::FindPattern, move |ctx| {
+        Ok(self.start(tr!("Look for a pattern"), move |ctx| {
             let report = Arc::new(find_pattern(&content, &examples, ctx)?);
             Ok(Box::new(move |_: &mut Studio| Ok(Event::PatternFound(report))) as Finish)
         }))

@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
 use super::project::{Origin, is_project};
-use super::{Command, DocumentId, Event, Finish, JobKind, Opening, Outcome, SharedReader, Studio};
+use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
 use crate::draft::{Draft, Edit, Unplaced, joined};
 use crate::error::{Error, Result};
@@ -13,8 +13,8 @@ use crate::extensions::LeakageRequest;
 use crate::jobs::JobContext;
 use crate::model::{Collection, Dataset, Finding, NodePath, Profile, Report, RowRef, Rule, Tortilla, is_remote};
 use crate::ops::{
-    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, draft_of, import_paths, import_scenes, is_folder_of_folders,
-    join_metadata,
+    self, ChunkRequest, DatasetImport, Depth, LayoutRequest, Operation, QueryRequest, draft_of, import_paths, import_scenes,
+    is_folder_of_folders, join_metadata,
 };
 use crate::query::{self, Query, Tables};
 use crate::validate::{self, CheckOptions};
@@ -46,7 +46,11 @@ impl Studio {
         let leaving = self.leaving();
         let reader = SharedReader::default();
         let (shared, of) = (reader.clone(), path.clone());
-        let outcome = self.start(JobKind::Open(path.clone(), options.with.len()), move |ctx| {
+        let label = match options.with.len() {
+            0 => tr!("Open {path}", path = path.display()),
+            more => tr!("Open {path} and {more} more", path = path.display(), more),
+        };
+        let outcome = self.start(label, move |ctx| {
             let open = open_dataset(&path, &options, &shared, ctx)?;
             let notes = Report { findings: open.reader.notes().to_vec(), ..Report::default() };
             Ok(Box::new(move |studio: &mut Studio| {
@@ -64,7 +68,7 @@ impl Studio {
 
     pub(super) fn fork(&mut self) -> Result<Outcome> {
         let (reader, document) = (self.need_opened()?.reader.clone(), self.document_id());
-        Ok(self.start(JobKind::Fork, move |ctx| {
+        Ok(self.start(tr!("Make a draft of the dataset"), move |ctx| {
             let draft = DraftDocument::prepared(Draft::of(draft_of(reader.as_ref(), ctx)?));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
@@ -82,7 +86,7 @@ impl Studio {
         let empty = dataset.root.samples.is_empty() && into.0.is_empty();
         let folder = dataset.ids(&into).ok_or_else(|| Error::usage("there is no such FOLDER to add to"))?;
         let document = self.document_id();
-        Ok(self.start(JobKind::Import(paths.len()), move |ctx| {
+        Ok(self.start(import_label(paths.len()), move |ctx| {
             let (samples, unplaced, report) = match paths.as_slice() {
                 [folder] if empty && is_folder_of_folders(folder) => import_scenes(folder, ctx)?,
                 paths => import_paths(paths, ctx).map(|(samples, report)| (samples, Vec::new(), report))?,
@@ -110,7 +114,7 @@ impl Studio {
         }
         self.need_draft()?;
         let document = self.document_id();
-        Ok(self.start(JobKind::Import(1), move |ctx| {
+        Ok(self.start(import_label(1), move |ctx| {
             let proposal = ops::propose_layout(&request, ctx)?;
             ops::warn_of_mended_names(&proposal, ctx);
             let (root, unplaced, report) = proposal.into_import();
@@ -154,7 +158,7 @@ impl Studio {
         }
         self.need_draft()?;
         let document = self.document_id();
-        Ok(self.start(JobKind::ReadCollection(path.clone()), move |_| {
+        Ok(self.start(tr!("Read {path}", path = path.display()), move |_| {
             let given = read_collection_file(&path)?;
             // Fields that the file lacks come from the template of a new draft.
             let mut collection = Collection::template();
@@ -181,7 +185,7 @@ impl Studio {
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 let (live, compare) = (self.live.clone(), self.consistency.after_edit());
-                self.live_check.start(&self.jobs, &JobKind::LiveCheck { draft: true }.label(), move |ctx| {
+                self.live_check.start(&self.jobs, tr!("Check the draft"), move |ctx| {
                     // A cancelled check leaves a consistent state, which is updated first.
                     let mut report = {
                         let mut live = live.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -204,8 +208,8 @@ impl Studio {
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                let label = JobKind::LiveCheck { draft: false }.label();
-                self.live_check.start(&self.jobs, &label, move |ctx| validate::container(reader.as_ref(), false, ctx));
+                self.live_check
+                    .start(&self.jobs, tr!("Check the dataset"), move |ctx| validate::container(reader.as_ref(), false, ctx));
             }
             None => {}
         }
@@ -213,7 +217,7 @@ impl Studio {
 
     pub(super) fn load_level(&mut self, level: usize) -> Result<Outcome> {
         let reader = self.need_opened()?.reader.clone();
-        Ok(self.start(JobKind::LoadLevel(level), move |ctx| {
+        Ok(self.start(tr!("Read level {level}", level), move |ctx| {
             reader.levels().table(level, ctx)?;
             Ok(Box::new(move |_: &mut Studio| Ok(Event::LevelReady(level))) as Finish)
         }))
@@ -221,27 +225,28 @@ impl Studio {
 
     pub(super) fn validate(&mut self, deep: bool, profile: Profile) -> Result<Outcome> {
         let id = self.document_id();
-        let kind = JobKind::Validate { deep };
+        let label = if deep { tr!("Check every byte") } else { tr!("Check the dataset") };
         match &self.document {
             None => Err(Error::usage("nothing is open").hint("open a dataset first")),
             Some(Document::Draft(document)) => {
                 let (dataset, pattern) = (document.draft.dataset().clone(), document.pattern_root());
                 let options = CheckOptions { profile, deep, ..CheckOptions::default() };
-                Ok(self.start(kind, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?, id))))
+                Ok(self
+                    .start(label, move |ctx| Ok(show_report(ops::check_draft(&dataset, pattern.as_deref(), &options, ctx)?, id))))
             }
             Some(Document::Opened(open)) => {
                 let reader = open.reader.clone();
-                Ok(self.start(kind, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, id))))
+                Ok(self.start(label, move |ctx| Ok(show_report(validate::container_as(reader.as_ref(), profile, deep, ctx)?, id))))
             }
         }
     }
 
     pub(super) fn query(&mut self, query: Query, path: Option<PathBuf>) -> Result<Outcome> {
         let tables = if path.is_none() { Some(self.tables_of_document()?) } else { None };
-        self.operate(JobKind::Query, Event::Queried, move |ctx| {
+        self.start_with_event(tr!("Run the query"), Event::Queried, move |ctx| {
             let result = match (tables, path) {
                 (Some(tables), _) => query::run(&tables(ctx)?, &query, ctx),
-                (None, Some(path)) => ops::query_dataset(&path, &query, ctx),
+                (None, Some(path)) => QueryRequest::new(path, query).run(ctx),
                 (None, None) => Err(Error::usage("no dataset is open")),
             };
             result.map(Arc::new)
@@ -261,9 +266,8 @@ impl Studio {
     pub(super) fn save_rows(&mut self, query: Query, target: PathBuf) -> Result<Outcome> {
         let tables = self.tables_of_document()?;
         ops::row_format(&target)?;
-        self.operate(JobKind::SaveRows(target.clone()), Event::Saved, move |ctx| {
-            ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target)
-        })
+        let label = tr!("Save rows to {path}", path = target.display());
+        self.start_with_event(label, Event::Saved, move |ctx| ops::save_rows(&tables(ctx)?, &query, &target, ctx).map(|()| target))
     }
 
     pub(super) fn leakage(&mut self, request: LeakageRequest) -> Result<Outcome> {
@@ -271,12 +275,12 @@ impl Studio {
             Some(Document::Draft(draft)) => {
                 let dataset = draft.draft.dataset().clone();
                 let look = move |ctx: &JobContext| ops::leakage_of_draft(&dataset, &request, ctx).map(Arc::new);
-                self.operate(JobKind::Leakage, Event::Leakage, look)
+                self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
             }
             Some(Document::Opened(opened)) => {
                 let reader = opened.reader.clone();
                 let look = move |ctx: &JobContext| ops::leakage_of_container(reader.as_ref(), &request, ctx).map(Arc::new);
-                self.operate(JobKind::Leakage, Event::Leakage, look)
+                self.start_with_event(tr!("Look for leaks"), Event::Leakage, look)
             }
             None => Err(Error::usage("nothing is open").hint("open a dataset with a split, or begin a draft")),
         }
@@ -284,8 +288,8 @@ impl Studio {
 
     pub(super) fn read_chunk(&mut self, request: ChunkRequest) -> Result<Outcome> {
         let opened = self.document().and_then(Document::opened).map(|open| open.reader.clone());
-        self.operate(
-            JobKind::ReadChunk(request.chunk.clone()),
+        self.start_with_event(
+            tr!("Read {chunk}", chunk = &request.chunk),
             |array| Event::ChunkRead(Box::new(array)),
             move |ctx| ops::read_requested_chunk(opened, &request, ctx),
         )
@@ -293,12 +297,14 @@ impl Studio {
 
     pub(super) fn verify(&mut self, paths: Vec<PathBuf>, depth: Depth) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
-        self.operate(JobKind::Verify, Event::Verified, move |ctx| ops::verify(&dataset, &paths, depth, ctx).map(Arc::new))
+        self.start_with_event(tr!("Verify what was written"), Event::Verified, move |ctx| {
+            ops::verify(&dataset, &paths, depth, ctx).map(Arc::new)
+        })
     }
 
     pub(super) fn write_tortilla(&mut self, options: TortillaOptions) -> Result<Outcome> {
         let dataset = self.need_draft()?.dataset().clone();
-        self.operate(JobKind::Write(options.target.clone()), Event::Written, move |ctx| {
+        self.start_with_event(write_label(&options.target), Event::Written, move |ctx| {
             ops::write_first_generation(&dataset, &options, ctx)
         })
     }
@@ -306,7 +312,7 @@ impl Studio {
     pub(super) fn write(&mut self, options: BuildOptions) -> Result<Outcome> {
         let draft = self.need_draft()?;
         let (dataset, revision, id) = (draft.dataset().clone(), draft.revision(), self.document_id());
-        Ok(self.start(JobKind::Write(options.target.clone()), move |ctx| {
+        Ok(self.start(write_label(&options.target), move |ctx| {
             let built = ops::checked_build(&dataset, &options, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| {
                 let same = studio.document_id() == id;
@@ -324,7 +330,7 @@ impl Studio {
     pub(super) fn save_asset(&mut self, level: usize, row: u32, target: PathBuf) -> Result<Outcome> {
         let document = self.document.as_ref().ok_or_else(|| Error::usage("nothing is open"))?;
         let place = document.asset_later(RowRef { level, row });
-        self.operate(JobKind::SaveAsset(target.clone()), Event::Saved, move |ctx| {
+        self.start_with_event(tr!("Save {path}", path = target.display()), Event::Saved, move |ctx| {
             let (asset, _) = place()?;
             ops::export_asset(&asset, &target, ctx).map(|()| target)
         })
@@ -351,6 +357,14 @@ impl Studio {
         let opened = self.document.as_ref().and_then(Document::opened);
         opened.ok_or_else(|| Error::usage("no dataset is open for reading").hint("open a .tacozip or a FOLDER"))
     }
+}
+
+fn import_label(paths: usize) -> String {
+    tr_n!(paths, "Add {n} path", "Add {n} paths", n = paths)
+}
+
+fn write_label(target: &Path) -> String {
+    tr!("Write {path}", path = target.display())
 }
 
 /// Largest number of FILEs whose headers the check while editing reads; with more, the whole check and the write do.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use notify::{Config, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
 
 use super::tray::collect;
-use super::{Event, Finish, JobKind, Outcome, Studio};
+use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Edit, Unplaced};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, Jobs};
@@ -44,7 +44,7 @@ impl Studio {
         let given = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let (jobs, document) = (self.jobs.clone(), self.document_id());
         // A job: listing a folder recursively may be slow.
-        Ok(self.start(JobKind::Watch(folder.to_owned()), move |ctx| {
+        Ok(self.start(tr!("Look through {path}", path = folder.display()), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let folder = crate::files::canonical(&given).io_at("find the folder", &given)?;
             if !folder.is_dir() {
@@ -93,7 +93,7 @@ impl Studio {
         }
         arrived.sort();
         let (content, document) = (draft.content().clone(), self.document_id());
-        self.start(JobKind::TakeArrived, move |ctx| {
+        self.start(tr!("Take files that arrived"), move |ctx| {
             ctx.stage(tr!("Looking at the files"), None);
             let files = new_files(&content, &arrived, ctx)?;
             Ok(Box::new(move |studio: &mut Studio| match studio.document_id() == document {

@@ -9,7 +9,7 @@ use taco_studio::container::{
 };
 use taco_studio::jobs::JobContext;
 use taco_studio::model::AssetPath;
-use taco_studio::ops::{MigrateRequest, is_other_generation, lazy_tables, migrate};
+use taco_studio::ops::{MigrateRequest, Operation, OperationOutput, is_other_generation, lazy_tables};
 use taco_studio::query::{Tables, VsiBase, run_sql};
 use taco_studio::table::{LevelTable, ParquetSlice, TableHead, cell_json, cell_text};
 use taco_studio::validate;
@@ -135,7 +135,7 @@ fn dataset(path: &Path) {
     expected(validate::container(reader.as_ref(), false, &ctx));
     if is_other_generation(reader.as_ref()) {
         let request: MigrateRequest = serde_json::from_value(serde_json::json!({ "input": path })).expect("is a request");
-        expected(migrate(&request, &ctx)).inspect(|migrated| drop(migrated.report()));
+        expected(request.run(&ctx)).inspect(|migrated| drop(migrated.to_json()));
     } else {
         expected(Assembly::of_reader(reader.as_ref(), &ctx));
     }

@@ -244,9 +244,9 @@ fn a_finished_write_keeps_another_dialog_open() {
     take(&mut harness, vec![golden("01_flat_zip/flat.tacozip")]);
     harness.state_mut().act(Action::About);
     settle(&mut harness);
-    let command = Command::Convert {
+    let command = Command::operate(taco_studio::ops::ConvertRequest {
         input: golden("01_flat_zip/flat.tacozip"),
-        open: Box::default(),
+        open: Default::default(),
         options: taco_studio::container::BuildOptions {
             text_columns: false,
             target: folder.path().join("out"),
@@ -256,7 +256,7 @@ fn a_finished_write_keeps_another_dialog_open() {
             parts: None,
             on_damage: Default::default(),
         },
-    };
+    });
     harness.state_mut().command(command);
     settle(&mut harness);
     assert!(folder.path().join("out/COLLECTION.json").is_file());

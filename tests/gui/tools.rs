@@ -148,7 +148,7 @@ fn histograms_are_counted_and_give_percentiles() {
         each: false,
         histogram: true,
     };
-    let found = taco_studio::ops::percentiles(&request, &JobContext::default()).expect("percentiles");
+    let found = taco_studio::ops::Operation::run(&request, &JobContext::default()).expect("percentiles");
     let first = &found.positions[0].bands[0].values;
     // Values are shown with six significant digits.
     let values_of = |line: &String| -> Option<[f64; 2]> {

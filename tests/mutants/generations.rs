@@ -54,7 +54,7 @@ pub fn use_it(reader: &dyn ContainerReader, ctx: &JobContext) {
             keep_ids: false,
             allow_missing_parts: true,
         };
-        let _ = ops::migrate(&request, ctx);
+        let _ = ops::Operation::run(&request, ctx);
         for form in [Catalogue::Stac, Catalogue::Croissant, Catalogue::Markdown] {
             let _ = ops::describe_dataset(path, &OpenOptions::default(), form, None, None, ctx);
         }

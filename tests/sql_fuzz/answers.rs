@@ -280,10 +280,31 @@ pub fn with_single_digits(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
     })
 }
 
+/// True when both have the same rows in another order, and each row has a number beside the one in its place that differs from it in last
+/// digits alone.
+pub fn are_sorted_by_digits(ours: &[Vec<Json>], theirs: &[Vec<Json>]) -> bool {
+    let differ_in_digits = |(one, two): (&Json, &Json)| one.is_f64() && one != two && alike(one, two);
+    let is_tie =
+        |(ours, theirs): (&Vec<Json>, &Vec<Json>)| are_alike_rows(ours, theirs) || ours.iter().zip(theirs).any(differ_in_digits);
+    difference(ours, theirs, false).is_none() && ours.iter().zip(theirs).all(is_tie)
+}
+
+/// The rows with 0 for numbers that are very small beside the greatest: what is left of numbers that cancel out.
+pub fn without_small(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    let least = least_beside_greatest(rows);
+    changed(rows, &|value| match value.as_f64() {
+        Some(number) if number.abs() <= least => 0.0.into(),
+        _ => value.clone(),
+    })
+}
+
+fn least_beside_greatest(rows: &[Vec<Json>]) -> f64 {
+    rows.iter().flatten().filter_map(Json::as_f64).map(f64::abs).fold(0.0, f64::max) * 1e-9
+}
+
 /// The rows with four digits of their numbers; numbers that are very small beside the greatest are 0.
 pub fn with_few_digits(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
-    let numbers = rows.iter().flatten().filter_map(Json::as_f64);
-    let least = numbers.map(f64::abs).fold(0.0, f64::max) * 1e-9;
+    let least = least_beside_greatest(rows);
     changed(rows, &|value| match value.as_f64() {
         Some(number) if number.abs() <= least => 0.0.into(),
         Some(number) => format!("{number:.3e}").parse::<f64>().map_or(value.clone(), Json::from),

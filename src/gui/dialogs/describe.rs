@@ -95,8 +95,8 @@ impl Describe {
         self.is_running() && saved.starts_with(dropped_paths::parse_path(&self.target))
     }
 
-    /// Records that the job failed. True when it is this dialog's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
 
@@ -182,7 +182,7 @@ impl Describe {
             () => None,
         };
         let request = self.request();
-        let command = || Command::Describe { request: Box::new(request) };
+        let command = || Command::operate(request);
         self.job.foot_ui(ui, [tr!("Stop the description"), tr!("Write description")], blocked, close, command)
     }
 

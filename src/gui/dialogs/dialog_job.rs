@@ -36,13 +36,13 @@ impl<T> DialogJob<T> {
         }
     }
 
-    /// True when `job` is this one. A job that failed before it started has the id `u64::MAX`.
-    pub fn is_own(&self, job: JobId) -> bool {
-        matches!(self, Self::Running(own) if own.unwrap_or(JobId(u64::MAX)) == job)
+    /// True when `job` is this one; `None` is a job that did not start.
+    pub fn is_own(&self, job: Option<JobId>) -> bool {
+        matches!(self, Self::Running(own) if *own == job)
     }
 
-    /// Records that a job failed; true when it is this one.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records that a job failed, or did not start; true when it is this one.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.is_own(job);
         if own {
             *self = Self::Ended(Note::Error(error.report()));
@@ -52,7 +52,7 @@ impl<T> DialogJob<T> {
 
     /// Records that a job was cancelled; `note` says what became of its output.
     pub fn cancelled(&mut self, job: JobId, note: Note) {
-        if self.is_own(job) {
+        if self.is_own(Some(job)) {
             *self = Self::Ended(note);
         }
     }

@@ -72,8 +72,8 @@ impl ExportSubset {
         self.job.started(job);
     }
 
-    /// Records that the job failed. True when it is this dialog's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
 
@@ -166,7 +166,7 @@ impl ExportSubset {
             () => None,
         };
         let request = self.request(cx);
-        let command = || Command::Export { request: Box::new(request) };
+        let command = || Command::operate(request);
         self.job.foot_ui(ui, [tr!("Stop the export"), tr!("Export now")], blocked, close, command)
     }
 

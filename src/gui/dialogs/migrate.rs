@@ -16,7 +16,7 @@ use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::Severity;
-use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated};
+use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated, OperationOutput};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
@@ -106,10 +106,9 @@ impl Migrate {
         self.plan = Some(Box::new(migrated));
     }
 
-    /// Records that the job failed. True when it is this dialog's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
-        // A job that failed to start has no id.
-        let own = self.job == Some(job) || (self.job.is_none() && job == JobId(u64::MAX));
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
+        let own = self.job == job;
         if own {
             (self.job, self.failed) = (None, Some(error.report()));
         }
@@ -162,7 +161,7 @@ impl Migrate {
             return None;
         }
         self.asked = Some(wanted.clone());
-        Some(Command::Migrate { request: Box::new(wanted) })
+        Some(Command::operate(wanted))
     }
 
     /// Collection fields with placeholder values that the user has not given, including those of extensions.
@@ -430,7 +429,7 @@ impl Migrate {
             {
                 let request = self.request(true);
                 self.asked = Some(request.clone());
-                next = Next::Also(Request::Run(Command::Migrate { request: Box::new(request) }));
+                next = Next::Also(Request::Run(Command::operate(request)));
             }
             if ui.add(Button::ghost(tr!("Close")).large().name(tr!("Close the move"))).clicked() {
                 next = Next::Close;
@@ -440,7 +439,7 @@ impl Migrate {
             if ui.add(copy.tooltip(tr!("Every field and every value that changed, as JSON"))).clicked()
                 && let Some(plan) = &self.plan
             {
-                next = Next::Also(Request::Copy(serde_json::to_string_pretty(&plan.report()).unwrap_or_default()));
+                next = Next::Also(Request::Copy(serde_json::to_string_pretty(&plan.to_json()).unwrap_or_default()));
             }
             if let Some(names) = made_up {
                 ui.with_layout(egui::Layout::left_to_right(egui::Align::Center), |ui| {
@@ -539,6 +538,7 @@ fn report_ui(ui: &mut Ui, plan: &Migrated) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::AnyOperation;
 
     #[test]
     fn typed_values_are_json_or_text() {
@@ -554,7 +554,7 @@ mod tests {
         assert!(dialog.wanted(false).is_none(), "nothing was changed");
         dialog.names.insert((0, "tortilla:data_split".into()), " ".into());
         assert!(dialog.wanted(true).is_none(), "not while somebody types");
-        let Some(Command::Migrate { request }) = dialog.wanted(false) else { panic!("asks again") };
+        let Some(Command::Operate(AnyOperation::Migrate(request))) = dialog.wanted(false) else { panic!("asks again") };
         assert_eq!(request.fields, [FieldChoice { level: Some(0), from: "tortilla:data_split".into(), to: None }]);
         assert!(request.options.is_none());
     }

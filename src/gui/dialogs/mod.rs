@@ -43,7 +43,7 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
 use crate::ops::publish::Publication;
-use crate::ops::{DatasetImport, FoundLayout, Migrated, Verified};
+use crate::ops::{AnyOperation, DatasetImport, FoundLayout, Migrated, Verified};
 use crate::studio::{Command, Event, LogLevel, Studio};
 use about::About;
 use add_dataset::AddDataset;
@@ -359,9 +359,13 @@ impl Dialogs {
 
     /// True for a command whose job a dialog shows.
     pub fn waits_for(command: &Command) -> bool {
-        use Command::{Describe, Export, Migrate, Publish, Verify, Write};
-        matches!(command, Write { .. } | Verify { .. } | Migrate { .. } | Export { .. } | Describe { .. } | Publish { .. })
-            || ToolDialog::runs(command)
+        match command {
+            Command::Write { .. } | Command::WriteTortilla { .. } | Command::Verify { .. } => true,
+            // Panels run these.
+            Command::Operate(AnyOperation::SubmitPlan(_) | AnyOperation::RunPlanPart(_) | AnyOperation::RemoteCache(_)) => false,
+            Command::Operate(_) => true,
+            _ => false,
+        }
     }
 
     /// Passes the job to the dialog.
@@ -423,8 +427,8 @@ impl Dialogs {
         }
     }
 
-    /// Passes a failure to the dialog. True when it shows it.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Passes the failure of a job to the dialog, or of one that did not start. True when it shows it.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         match &mut self.current {
             Some(Dialog::Write(dialog)) => dialog.failed(job, error),
             Some(Dialog::Migrate(dialog)) => dialog.failed(job, error),

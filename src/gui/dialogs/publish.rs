@@ -77,8 +77,8 @@ impl PublishDialog {
         self.job.started(job);
     }
 
-    /// Records that the job failed. True when it is this dialog's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records that the job failed; `None` when it did not start. True when it is this dialog's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
 
@@ -418,7 +418,7 @@ impl PublishDialog {
             (DialogJob::Running(_), ..) => Next::Stay,
             (_, true, _) => {
                 self.job = DialogJob::Running(None);
-                Next::Also(Request::Run(Command::Publish { request: Box::new(self.request()) }))
+                Next::Also(Request::Run(Command::operate(self.request())))
             }
             (_, false, true) => Next::Close,
             _ => Next::Stay,

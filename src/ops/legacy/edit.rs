@@ -21,6 +21,7 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Finding, Profile, Report, Severity, is_remote};
 use crate::ops::migrate::is_other_generation;
+use crate::ops::operation::{Operation, PathUse, PathVisitor, WrittenFile};
 use crate::ops::write::warn_of_classes;
 use crate::table::{KeyedTable, LevelTable};
 use crate::text::PrintableLine;
@@ -39,7 +40,10 @@ pub enum Generation {
     Taco,
 }
 
-/// Changes of a file. Plain data.
+/// Changes footer and collection of a file, or of every part; returns the changed path. Plain data.
+///
+/// # Errors
+/// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EditRequest {
     /// A TORTILLA or TACO, or all parts of one.
@@ -71,11 +75,26 @@ pub struct EditRequest {
     pub become_generation: Option<Generation>,
 }
 
-/// Changes footer and collection of a file, or of every part; returns the changed path.
-///
-/// # Errors
-/// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
-pub fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
+impl Operation for EditRequest {
+    type Output = WrittenFile;
+
+    fn label(&self) -> String {
+        tr!("Edit {path}", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        let is_copy = self.output.is_some();
+        visit(if is_copy { PathUse::Read } else { PathUse::Write }, &mut self.input);
+        self.output.iter_mut().for_each(|output| visit(PathUse::Write, output));
+        self.metadata.iter_mut().for_each(|table| visit(PathUse::Read, table));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<WrittenFile> {
+        Ok(WrittenFile { path: edit_tortilla(self, ctx)? })
+    }
+}
+
+fn edit_tortilla(request: &EditRequest, ctx: &JobContext) -> Result<PathBuf> {
     let is_in_place = request.output.is_none() && !is_remote(&request.input);
     let _lock = if is_in_place { Some(container::lock_dataset(&request.input, ctx)?) } else { None };
     edit_locked(request, ctx)

@@ -9,7 +9,7 @@ mod streamable;
 mod values;
 
 pub(super) use edit::edit_locked;
-pub use edit::{EditRequest, Generation, edit_tortilla};
+pub use edit::{EditRequest, Generation};
 pub(super) use values::{in_type_of, is_text};
 
 use std::collections::HashSet;
@@ -22,6 +22,7 @@ use serde_json::{Map, Value as Json};
 use super::export_subset::{Keeping, RowChoice, chosen};
 use super::migrate::{assembly_of, assembly_of_rows};
 use super::missing_parts::need_all_parts;
+use super::operation::{Operation, PathUse, PathVisitor};
 use super::own_sources::{refuse_own_sources, refuse_sources_of};
 use super::tables::tables_of;
 use super::verify::verify_members_of_draft;
@@ -40,7 +41,10 @@ use crate::raster::{IDENTIFY_BYTES, identify};
 use crate::table::{DecodeBudget, LevelTable};
 use crate::validate;
 
-/// A part of a dataset as a TORTILLA or TACO of its own. Plain data.
+/// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other generations are mapped. Plain data.
+///
+/// # Errors
+/// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CompileRequest {
     /// The dataset, of any generation.
@@ -296,11 +300,24 @@ fn format_of(id: &str, data: SampleData<'_>, ctx: &JobContext) -> Result<FoundFo
     }
 }
 
-/// Writes the selected samples. Columns and bytes of a TORTILLA or TACO are copied unchanged; other generations are mapped.
-///
-/// # Errors
-/// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
-pub fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
+impl Operation for CompileRequest {
+    type Output = Built;
+
+    fn label(&self) -> String {
+        tr!("Compile {path}", path = self.options.target.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        visit(PathUse::Write, &mut self.options.target);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Built> {
+        compile(self, ctx)
+    }
+}
+
+fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     let reader = container::open(&request.input, ctx)?;
     if same_file(&request.input, &request.options.target) {
         return Err(Error::usage("the output is the input").at_path(&request.input).hint("choose another name"));

@@ -11,7 +11,7 @@ pub use collection::{Action, CollectionMapping};
 pub use fields::{Conversion, FieldChoice, FieldMapping};
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::draft_of_assembly::draft_of_assembly;
 use super::missing_parts::{MissingParts, need_all_parts};
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use super::write::write_verified;
 use crate::container::{
     self, Assembly, AssemblyLevel, BuildOptions, Built, ContainerReader, Format, Physical, RowSource, extent_of_samples, tree_order,
@@ -31,7 +32,11 @@ use crate::jobs::JobContext;
 use crate::model::{Finding, Report, Rule, SampleKind, Severity, Skeleton, check_sample_id};
 use crate::validate;
 
-/// Arguments of [`migrate`]. Plain data.
+/// Maps a dataset of another generation to 2.0, checks it, and writes it where the request says so. A tree that 2.0 can't hold gives findings, and
+/// nothing is written. Plain data.
+///
+/// # Errors
+/// For a dataset of 2.0, wrong choices, missing parts, and files that can't be read or written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MigrateRequest {
     /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, an early 2.0, or TACO 3.
@@ -110,17 +115,6 @@ impl Migrated {
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
-
-    /// The report as one object: every column, every field of the collection, every value that changed, every finding.
-    pub fn report(&self) -> Json {
-        let mut report = serde_json::to_value(self).unwrap_or_default();
-        report["possible"] = json!(self.is_possible());
-        report["findings"] = self.findings.iter().map(Finding::json).collect();
-        if let Some(built) = &self.built {
-            report["built"]["path"] = json!(built.path.display().to_string());
-        }
-        report
-    }
 }
 
 /// True for generations that have to be migrated before 2.0 tools can read them.
@@ -138,12 +132,57 @@ pub(super) fn assembly_of_rows(reader: &dyn ContainerReader, wanted: Option<&[bo
     if is_other_generation(reader) { Ok(lay_out(reader, &[], ctx)?.0) } else { Assembly::of_rows(reader, wanted, ctx) }
 }
 
-/// Maps the dataset to 2.0, checks it, and writes it where the request says so. A tree that 2.0 can't hold gives findings, and
-/// nothing is written.
-///
-/// # Errors
-/// For a dataset of 2.0, wrong choices, missing parts, and files that can't be read or written.
-pub fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
+impl OperationOutput for Migrated {
+    /// The report as one object: every column, every field of the collection, every value that changed, every finding.
+    fn to_json(&self) -> Json {
+        let mut report = json!(self);
+        report["possible"] = json!(self.is_possible());
+        report["findings"] = self.findings.iter().map(Finding::json).collect();
+        if let Some(built) = &self.built {
+            report["built"]["path"] = json!(built.path.display().to_string());
+        }
+        report
+    }
+
+    fn summary(&self) -> String {
+        match (&self.built, self.is_possible()) {
+            (Some(built), _) => built.summary(),
+            (None, true) => tr!("The dataset can be moved to 2.0").into(),
+            (None, false) => tr!("2.0 can't hold this dataset").into(),
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.built.iter().flat_map(Built::written).collect()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.built.as_ref()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_possible() && self.built.as_ref().is_none_or(Built::is_sound)
+    }
+}
+
+impl Operation for MigrateRequest {
+    type Output = Migrated;
+
+    fn label(&self) -> String {
+        tr!("Move {path} to 2.0", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.options.iter_mut().for_each(|options| visit(PathUse::Write, &mut options.target));
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Migrated> {
+        migrate(self, ctx)
+    }
+}
+
+fn migrate(request: &MigrateRequest, ctx: &JobContext) -> Result<Migrated> {
     let reader = container::open(&request.input, ctx)?;
     if !is_other_generation(reader.as_ref()) {
         let error = Error::usage("this dataset is of 2.0 already").at_path(&request.input);

@@ -5,34 +5,76 @@ use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use arrow::compute::concat_batches;
+use serde_json::{Value as Json, json};
 
 use super::{
-    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, Whole, digest_of, now_ms, plan_status, run_part, size_of,
-    write_json,
+    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, Whole, digest_of, now_ms, plan_status, size_of, write_json,
 };
 use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes};
 use crate::error::{Error, Result};
 use crate::footprint::{self, TIME_COLUMNS};
 use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, PitSchema, is_remote, place_above};
+use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::ops::stats::{StatsRequest, pooled_statistics};
 
-/// Arguments of [`finish_plan`]. Plain data.
-#[derive(Clone, Debug, Default)]
-pub struct FinishRequest {
-    /// The folder of the plan.
-    pub folder: PathBuf,
-    /// Reads every part and compares its SHA-256. Otherwise only sizes are compared, as each part was verified when it was written.
-    pub hashes: bool,
-}
-
 /// Checks that all parts are there, computes what needs the whole dataset, writes the indexes, opens the result and compares it with
-/// the plan. May be called again; the result is the same.
+/// the plan. May be run again; the result is the same. Plain data.
 ///
 /// # Errors
 /// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`]; and a dataset that differs from the
 /// plan.
-pub fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct FinishRequest {
+    /// The folder of the plan.
+    pub folder: PathBuf,
+    /// Reads every part and compares its SHA-256. Otherwise only sizes are compared, as each part was verified when it was written.
+    #[serde(default)]
+    pub hashes: bool,
+}
+
+impl Operation for FinishRequest {
+    type Output = Finished;
+
+    fn label(&self) -> String {
+        tr!("Join the parts").into()
+    }
+
+    /// The plan names the dataset.
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.folder);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Finished> {
+        finish_plan(self, ctx)
+    }
+}
+
+impl OperationOutput for Finished {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        tr_n!(
+            self.parts.len(),
+            "{n} part, {samples} samples",
+            "{n} parts, {samples} samples",
+            n = self.parts.len(),
+            samples = self.samples
+        )
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.parts.iter().chain(self.indexes.iter().map(|index| &index.path)).map(PathBuf::as_path).collect()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.damaged.is_empty() && self.failures == 0
+    }
+}
+
+fn finish_plan(request: &FinishRequest, ctx: &JobContext) -> Result<Finished> {
     let folder = &request.folder;
     let plan = Plan::read(folder)?;
     let mut results = expect_all(&plan, request, ctx)?;
@@ -132,7 +174,7 @@ fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &
     write_json(&folder.join("whole.json"), &whole)?;
     for &number in &without {
         let request = RunRequest { folder: folder.to_owned(), part: number, ..RunRequest::default() };
-        let run = run_part(&request, ctx)?;
+        let run = request.run(ctx)?;
         if let Some(result) = results.get_mut(number as usize - 1) {
             *result = run.result().clone();
         }

@@ -15,9 +15,10 @@ use crate::error::{Error, IoContext, Result};
 use crate::extensions::{ExtensionCall, Made, builtin};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, EXTENT_ORIGIN, ExtentOrigin, FieldSpec, is_remote};
-use crate::ops::create::{CreateInput, draft_of_folder};
+use crate::ops::convert::converted_assembly;
+use crate::ops::create::{CreateRequest, draft_of_folder};
 use crate::ops::extend::extend_draft;
-use crate::ops::write::{checked_assembly, converted_assembly};
+use crate::ops::write::checked_assembly;
 use sha2::{Digest, Sha256};
 
 /// Arguments of [`make_plan`]. Plain data.
@@ -43,7 +44,7 @@ pub enum PlanSource {
     /// A draft, as `build` writes it.
     Draft(Dataset),
     /// A folder of files, as `create` writes it.
-    Folder(Box<CreateInput>),
+    Folder(Box<CreateRequest>),
     /// A dataset, as `convert` writes it.
     Dataset(PathBuf, OpenOptions),
 }

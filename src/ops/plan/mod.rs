@@ -30,12 +30,12 @@ use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
 pub use attempt::{Attempt, AttemptError, AttemptState};
-pub use finish::{FinishRequest, finish_plan};
+pub use finish::FinishRequest;
 pub use finished::{Finished, IndexResult};
 pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
-pub use run::{PartRun, RunRequest, run_part};
+pub use run::{PartRun, RunRequest};
 pub use status::{PartState, PartStatus, PlanStatus, plan_status};
-pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, log_tail, slurm_version, submit_plan};
+pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, log_tail, slurm_version};
 
 use output_digest::{digest_of, size_of};
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value as Json, json};
+
 use super::attempt::{Record, peak_memory};
 use super::make::map_sources;
 use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
@@ -11,21 +13,65 @@ use crate::extensions::{Run, builtin, has_targets, need_consent};
 use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, ExtentOrigin, FieldSpec, Value};
 use crate::ops::draft_of_assembly::draft_of_assembly;
+use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::ops::write::refuse_invalid;
 use crate::table::{array_of, value_at};
 use crate::validate;
 
-/// Arguments of [`run_part`]. Plain data.
-#[derive(Clone, Debug, Default)]
+/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back
+/// and writes its result. A part whose output has the size and hash of its result is skipped. Several processes may build one part
+/// at the same time; they write the same bytes. Plain data.
+///
+/// # Errors
+/// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the output can't be written. The
+/// reason is recorded in the folder of the plan.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct RunRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
     /// Number of the part, from 1.
     pub part: u32,
     /// Builds the part again if it is already written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
     /// Path prefixes to replace: (in the plan, on this machine).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relocate: Vec<(PathBuf, PathBuf)>,
+}
+
+impl OperationOutput for PartRun {
+    fn to_json(&self) -> Json {
+        json!({ "skipped": matches!(self, Self::Skipped(_)), "result": self.result() })
+    }
+
+    fn summary(&self) -> String {
+        tr!("Part {part} is written", part = self.result().part)
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        vec![Path::new(&self.result().name)]
+    }
+
+    fn is_sound(&self) -> bool {
+        self.result().damaged.is_empty() && self.result().failures.is_empty()
+    }
+}
+
+impl Operation for RunRequest {
+    type Output = PartRun;
+
+    fn label(&self) -> String {
+        tr!("Build part {part}", part = self.part)
+    }
+
+    /// The plan names the output.
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.folder);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<PartRun> {
+        run_part(self, ctx)
+    }
 }
 
 /// Outcome of building a part.
@@ -46,14 +92,7 @@ impl PartRun {
     }
 }
 
-/// Builds one part: runs the extensions of the plan over its samples, writes it under a temporary name, renames it, reads it back
-/// and writes its result. A part whose output has the size and hash of its result is skipped. Several processes may build one part
-/// at the same time; they write the same bytes.
-///
-/// # Errors
-/// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the output can't be written. The
-/// reason is recorded in the folder of the plan.
-pub fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
+fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     let folder = &request.folder;
     let plan = Plan::read(folder)?;
     let part = plan.part(request.part)?;

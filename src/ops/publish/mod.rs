@@ -26,5 +26,5 @@ pub use layout::Layout;
 pub use opened::Opened;
 pub use prepared::{PlannedFiles, Preflight, preflight};
 pub use request::PublishRequest;
-pub use send::{Publication, Published, publish};
+pub use send::{Publication, Published};
 pub use snippets::Snippet;

@@ -13,7 +13,11 @@ use crate::model::Address;
 use crate::ops::command_line;
 use crate::text::PrintableLine;
 
-/// Arguments of [`preflight`](super::preflight()) and [`publish`](super::publish()). Plain data.
+/// Checks a dataset, and publishes it unless a check blocks that. Plain data; [`preflight`](super::preflight()) takes it too.
+///
+/// # Errors
+/// Those of [`preflight`](super::preflight()); when a file can't be read or sent, or the job is cancelled: files that were sent stay at a
+/// store, and the next publication to the same target goes on from there. A folder of this machine appears whole or not at all.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PublishRequest {
     /// The dataset: a ZIP, a FOLDER, or the index over parts.

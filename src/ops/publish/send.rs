@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use serde::Serialize;
+use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
@@ -22,6 +23,7 @@ use crate::container::{
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
+use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::table::ParquetOptions;
 
 /// Size of a read in bytes.
@@ -84,12 +86,47 @@ impl NewFile {
     }
 }
 
-/// Checks a dataset, and publishes it unless a check blocks that.
-///
-/// # Errors
-/// Those of [`super::preflight()`]; when a file can't be read or sent, or the job is cancelled: files that were sent stay at a store, and
-/// the next publication to the same target goes on from there. A folder of this machine appears whole or not at all.
-pub fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
+impl OperationOutput for Publication {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        match &self.published {
+            Some(published) => tr!("Published {address}", address = published.address),
+            None => tr!("A check blocks publishing").into(),
+        }
+    }
+
+    /// None: what was published may be at a store.
+    fn written(&self) -> Vec<&Path> {
+        Vec::new()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.published.is_some()
+    }
+}
+
+impl Operation for PublishRequest {
+    type Output = Publication;
+
+    fn label(&self) -> String {
+        tr!("Publish to {path}", path = self.target.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.open.paths_mut().for_each(|path| visit(PathUse::Read, path));
+        visit(PathUse::Write, &mut self.target);
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Publication> {
+        publish(self, ctx)
+    }
+}
+
+fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let started = Instant::now();
     let request = &request.settled()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;

@@ -27,6 +27,7 @@ use self::place::level_profile;
 use self::structure::{MemberLevel, MemberRow, SampleStructure};
 use super::migrate::{CollectionMapping, MigrateRequest, Migrated, assembly_for_rewriting};
 use super::missing_parts::need_all_parts;
+use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
     self, Assembly, Format, OnDamage, PartialFolder, RowSource, Sources, check_space, dataset_around, is_same_file,
 };
@@ -46,7 +47,12 @@ const PLACEHOLDER: &[u8] = &[0];
 /// Longest run of the library, in seconds.
 const LIBRARY_SECONDS: f64 = 86_400.0;
 
-/// Arguments of [`prepare_taco3`]. Plain data.
+/// Prepares a dataset for the official library of TACO 3, and runs the library where the request says so. A tree that TACO 3 cannot
+/// hold gives findings, and nothing is written. Plain data.
+///
+/// # Errors
+/// For a dataset of TACO 3, missing parts, files that cannot be read or written, and a library that is not installed or refuses the
+/// dataset; the folder stays then.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Taco3Request {
     /// The dataset: 2.0, TACO 0.2 or TORTILLA 0.5.
@@ -72,18 +78,6 @@ pub struct Taco3Request {
     /// Run the library at once.
     #[serde(default)]
     pub run: Option<LibraryRun>,
-}
-
-impl Taco3Request {
-    /// The program that it starts, with its arguments.
-    pub fn program(&self) -> Option<Vec<String>> {
-        Some(self.run.as_ref()?.command(self.target.as_ref()?, self.overwrite))
-    }
-
-    /// The program that it starts, if the user of this session has not agreed to it.
-    pub fn program_without_consent(&self) -> Option<Vec<String>> {
-        self.program().filter(|command| !crate::consent::allows_program(command))
-    }
 }
 
 /// A run of the official library.
@@ -149,23 +143,57 @@ impl Taco3Prepared {
     pub fn is_possible(&self) -> bool {
         self.findings.iter().all(|finding| finding.severity != Severity::Error)
     }
+}
 
-    /// The report as one object.
-    pub fn report(&self) -> Json {
-        let mut report = serde_json::to_value(self).unwrap_or_default();
+impl OperationOutput for Taco3Prepared {
+    fn to_json(&self) -> Json {
+        let mut report = json!(self);
         report["possible"] = json!(self.is_possible());
         report["findings"] = self.findings.iter().map(Finding::json).collect();
         report
     }
+
+    fn summary(&self) -> String {
+        match (self.output.as_ref().or(self.folder.as_ref()), self.is_possible()) {
+            (Some(path), _) => tr!("Saved {path}", path = path.display()),
+            (None, true) => tr!("TACO 3 can hold this dataset").into(),
+            (None, false) => tr!("TACO 3 can't hold this dataset").into(),
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.folder.iter().chain(&self.output).map(PathBuf::as_path).collect()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.is_possible() && self.damaged.is_empty()
+    }
 }
 
-/// Prepares a dataset for the official library of TACO 3, and runs the library where the request says so. A tree that TACO 3 cannot
-/// hold gives findings, and nothing is written.
-///
-/// # Errors
-/// For a dataset of TACO 3, missing parts, files that cannot be read or written, and a library that is not installed or refuses the
-/// dataset; the folder stays then.
-pub fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepared> {
+impl Operation for Taco3Request {
+    type Output = Taco3Prepared;
+
+    fn label(&self) -> String {
+        tr!("Prepare {path} for TACO 3", path = self.input.display())
+    }
+
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.input);
+        self.target.iter_mut().for_each(|target| visit(PathUse::Write, target));
+        self.run.iter_mut().for_each(|run| visit(PathUse::Write, &mut run.output));
+    }
+
+    fn programs(&self) -> Vec<Vec<String>> {
+        let run = self.run.as_ref().zip(self.target.as_ref());
+        run.map(|(run, folder)| run.command(folder, self.overwrite)).into_iter().collect()
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Taco3Prepared> {
+        prepare_taco3(self, ctx)
+    }
+}
+
+fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepared> {
     let reader = container::open(&request.input, ctx)?;
     if reader.info().format == Format::Taco3 {
         return Err(Error::usage("this dataset is of TACO 3 already").at_path(&request.input));
@@ -196,7 +224,7 @@ pub fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Pr
     }
     let (mut prepared, contract) = plan(&assembly, request.lacking, ctx)?;
     prepared.findings = findings;
-    prepared.to_2_0 = migrated.as_ref().map(Migrated::report);
+    prepared.to_2_0 = migrated.as_ref().map(Migrated::to_json);
     if prepared.samples == 0 || prepared.structure.is_empty() {
         let error = Error::invalid("no sample has the files of the others").at_path(&request.input);
         return Err(error.hint("choose placeholders for files that are missing, or remove the padding first"));
@@ -344,7 +372,7 @@ fn write(
         serde_json::to_vec_pretty(json).map_err(|error| Error::internal("the contract can't be written as JSON").because(error))
     };
     put("contract.json", &pretty(&contract.json)?)?;
-    put("report.json", &pretty(&prepared.report())?)?;
+    put("report.json", &pretty(&prepared.to_json())?)?;
     put(PROGRAM_NAME, PROGRAM.as_bytes())?;
     std::fs::create_dir(place.join("tables")).io_at("make a folder", place)?;
     for (name, table) in &contract.tables {

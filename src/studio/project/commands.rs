@@ -18,7 +18,7 @@ use crate::error::{Error, Kind, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{Dataset, Payload, Tortilla};
 use crate::studio::document::{Document, DraftDocument};
-use crate::studio::{Event, Finish, JobKind, LogLevel, Outcome, Server, Studio};
+use crate::studio::{Event, Finish, LogLevel, Outcome, Server, Studio};
 
 impl Studio {
     /// Sets the autosave folder for all drafts; `None` disables autosave.
@@ -77,7 +77,7 @@ impl Studio {
         let (project, revision) = (document.as_project(), document.draft.revision());
         let (known, written) = (document.file.clone(), document.written.clone());
         let document_id = self.document_id();
-        Ok(self.start(JobKind::SaveProject(path.clone()), move |ctx| {
+        Ok(self.start(tr!("Save {path}", path = path.display()), move |ctx| {
             // `real_path`: a symbolic link is kept and its target replaced.
             let mut written = written.lock().unwrap_or_else(PoisonError::into_inner);
             let known = written.clone().or(known);
@@ -111,7 +111,7 @@ impl Studio {
     pub(in crate::studio) fn open_project(&mut self, path: PathBuf) -> Result<Outcome> {
         let path = std::path::absolute(&path).unwrap_or(path);
         let leaving = self.leaving();
-        Ok(self.start(JobKind::OpenProject(path.clone()), move |ctx| {
+        Ok(self.start(tr!("Open {path}", path = path.display()), move |ctx| {
             let file = ProjectFile { mark: FileMark::of(&path), path };
             let project = open_project(&file.path, ctx)?;
             let servers = servers_of(&project.content.dataset);
@@ -137,7 +137,7 @@ impl Studio {
         let leaving = self.leaving();
         // A journal outside of the autosave folder belongs to the user and is kept.
         let own = own_journal(self.autosave_folder.as_deref(), &path).ok();
-        Ok(self.start(JobKind::Restore, move |ctx| {
+        Ok(self.start(tr!("Restore a draft"), move |ctx| {
             // Another window that has the draft open, or restores it, keeps its journal.
             let lock = own.as_deref().map(hold).transpose()?.flatten();
             let restored = restore(&path, ctx)?;

@@ -10,7 +10,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField};
-use crate::ops::dataset_outline;
+use crate::ops::{ConvertRequest, dataset_outline};
 use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
 
@@ -118,7 +118,7 @@ impl ToolForm for Convert {
             let outline = dataset_outline(&input, &open, ctx)?;
             let (target, replace) = (options.target.clone(), options.overwrite);
             let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
-            let mut plan = Plan::new(Command::Convert { input, open: Box::new(open), options }).outline(&outline);
+            let mut plan = Plan::new(Command::operate(ConvertRequest { input, open, options })).outline(&outline);
             if outline.format.generation() != "2.0" {
                 let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to 2.0… first.");
                 plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));

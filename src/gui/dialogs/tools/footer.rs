@@ -338,19 +338,17 @@ impl ToolForm for Footer {
             let lacks = become_generation == Some(Generation::Taco) && given.is_none();
             let place = output.clone();
             let command = match become_generation {
-                Some(_) => Command::EditTortilla {
-                    request: Box::new(EditRequest {
-                        input: input.clone(),
-                        output,
-                        overwrite,
-                        level,
-                        metadata,
-                        drop: dropped,
-                        collection: given,
-                        set,
-                        become_generation,
-                    }),
-                },
+                Some(_) => Command::operate(EditRequest {
+                    input: input.clone(),
+                    output,
+                    overwrite,
+                    level,
+                    metadata,
+                    drop: dropped,
+                    collection: given,
+                    set,
+                    become_generation,
+                }),
                 None => {
                     let request = DatasetEdit {
                         input: input.clone(),
@@ -366,7 +364,7 @@ impl ToolForm for Footer {
                     if !nothing {
                         lines.push(way_line(&plan_edit(&request, ctx)?));
                     }
-                    Command::EditDataset { request: Box::new(request) }
+                    Command::operate(request)
                 }
             };
             let mut plan = Plan::new(command);

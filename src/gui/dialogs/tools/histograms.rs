@@ -70,7 +70,7 @@ impl ToolForm for Histograms {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
-            let plan = Plan::new(Command::Histograms { request: Box::new(request) }).outline(&outline);
+            let plan = Plan::new(Command::operate(request)).outline(&outline);
             let plan = plan.destination(&target, replace);
             let named = target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
             Ok(if named { plan } else { plan.obstacle(tr!("The name has to end in .tortilla")) })

@@ -12,7 +12,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, paint};
-use crate::ops::{folder_of_index, index_preview};
+use crate::ops::{ConsolidateRequest, folder_of_index, index_preview};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
@@ -106,7 +106,7 @@ impl ToolForm for Index {
                 _ => options.target.clone(),
             };
             let replace = options.overwrite;
-            let mut plan = Plan::new(Command::Consolidate { options });
+            let mut plan = Plan::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
                 preview.zips.len(),
                 "{n} ZIP with {rows} samples of level 0",

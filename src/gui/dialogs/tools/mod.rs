@@ -233,28 +233,6 @@ impl ToolDialog {
         Self { form, plan: AsyncValue::default(), job: DialogJob::Idle, asked: None, picked: None, preview_height: 0.0 }
     }
 
-    /// True for a command that a tool runs and shows.
-    pub fn runs(command: &Command) -> bool {
-        use Command::{
-            Compile, Consolidate, Convert, EditDataset, EditTortilla, Histograms, Optimise, Percentiles, PrepareTaco3, Repair,
-            WriteTortilla,
-        };
-        matches!(
-            command,
-            Convert { .. }
-                | Repair { .. }
-                | Compile { .. }
-                | EditTortilla { .. }
-                | EditDataset { .. }
-                | Consolidate { .. }
-                | Optimise { .. }
-                | Histograms { .. }
-                | Percentiles { .. }
-                | PrepareTaco3 { .. }
-                | WriteTortilla { .. }
-        )
-    }
-
     /// True while the tool's job runs.
     pub fn is_running(&self) -> bool {
         self.job.is_running()
@@ -265,8 +243,8 @@ impl ToolDialog {
         self.job.started(job);
     }
 
-    /// Records that the job failed. True when it is the tool's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records that the job failed; `None` when it did not start. True when it is the tool's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         self.job.failed(job, error)
     }
 
@@ -277,7 +255,7 @@ impl ToolDialog {
 
     /// Shows the report of the tool's job; returns the action that follows. `None` for other jobs.
     pub fn ended(&mut self, job: Option<JobId>, event: &Event, studio: &Studio) -> Option<Vec<Request>> {
-        let own = job.is_some_and(|job| self.job.is_own(job));
+        let own = job.is_some() && self.job.is_own(job);
         let report = report_of(event).filter(|_| own)?;
         self.job = DialogJob::Done(report);
         Some(self.form.afterwards(studio))

@@ -152,7 +152,7 @@ impl ToolForm for Older {
             let collected = options.collection.is_some() || outline.format != crate::container::Format::Tortilla;
             let lacks = outline.lacking.is_some() && !allow_missing_parts;
             let request = CompileRequest { input, options, allow_missing_parts, rows };
-            let mut plan = Plan::new(Command::Compile { request: Box::new(request) }).outline(&outline);
+            let mut plan = Plan::new(Command::operate(request)).outline(&outline);
             if lacks {
                 plan = plan.obstacle(tr!("Parts of the dataset are missing"));
             }

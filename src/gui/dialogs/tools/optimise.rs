@@ -130,7 +130,7 @@ impl ToolForm for Optimise {
                 already,
                 copied
             );
-            let plan = Plan::new(Command::Optimise { request: Box::new(request) }).line(Line::fact(what)).line(Line::fact(of));
+            let plan = Plan::new(Command::operate(request)).line(Line::fact(what)).line(Line::fact(of));
             let plan = if to_write == 0 && looked_at == files {
                 plan.line(Line::warning(tr!("Nothing is left to optimise; the output is a copy")))
             } else {

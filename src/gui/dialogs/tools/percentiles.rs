@@ -75,7 +75,7 @@ impl ToolForm for PercentilesForm {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;
             let has = outline.columns.iter().flatten().any(|field| field.name == SCALE_COLUMN);
-            let plan = Plan::new(Command::Percentiles { request: Box::new(request) }).outline(&outline);
+            let plan = Plan::new(Command::operate(request)).outline(&outline);
             Ok(match has {
                 true => plan,
                 false => {

@@ -9,7 +9,7 @@ use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, TextField, paint};
-use crate::ops::{LackingFiles, LibraryRun, Taco3Prepared, Taco3Request, prepare_taco3};
+use crate::ops::{LackingFiles, LibraryRun, Operation, Taco3Prepared, Taco3Request};
 use crate::studio::Command;
 
 /// Most columns and other lines of a kind in the preview; report.json has all.
@@ -96,13 +96,13 @@ impl ToolForm for PrepareTaco3 {
             run,
         };
         Ok(Box::new(move |ctx| {
-            let prepared = prepare_taco3(&Taco3Request { target: None, run: None, ..request.clone() }, ctx)?;
+            let prepared = Taco3Request { target: None, run: None, ..request.clone() }.run(ctx)?;
             let targets: Vec<_> = request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).cloned().collect();
             let replace = request.overwrite;
-            let program = request.program();
-            let mut plan = Plan::new(Command::PrepareTaco3 { request: Box::new(request) });
+            let programs = request.programs();
+            let mut plan = Plan::new(Command::operate(request));
             let start = |command: Vec<String>| Line::warning(tr!("Starts: {program}", program = described(&command)));
-            plan.lines.extend(program.map(start));
+            plan.lines.extend(programs.into_iter().map(start));
             plan.lines.extend(lines(&prepared));
             if !prepared.is_possible() {
                 plan = plan.obstacle(tr!("TACO 3 can't hold this tree"));

@@ -13,7 +13,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Segment, paint};
 use crate::model::Severity;
-use crate::ops::{is_other_generation, outline_of};
+use crate::ops::{RepairRequest, is_other_generation, outline_of};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 use crate::validate;
@@ -91,7 +91,7 @@ impl ToolForm for Repair {
             let reader = match container::open_with(&input, &open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
                     let (target, replace) = (options.target.clone(), options.overwrite);
-                    let plan = Plan::new(Command::Repair { input, open: Box::new(open), options });
+                    let plan = Plan::new(Command::operate(RepairRequest { input, open, options }));
                     let text = tr!("Another program wrote this ZIP again: it is unpacked and written with all of its metadata.");
                     return Ok(plan.line(Line::fact(text)).destination(&target, replace));
                 }
@@ -105,7 +105,7 @@ impl ToolForm for Repair {
                 rules.entry(finding.rule.code()).or_insert((finding.severity, 0, finding.rule.what())).1 += 1;
             }
             let (target, replace) = (options.target.clone(), options.overwrite);
-            let mut plan = Plan::new(Command::Repair { input, open: Box::new(open), options }).outline(&outline);
+            let mut plan = Plan::new(Command::operate(RepairRequest { input, open, options })).outline(&outline);
             for (code, (severity, count, what)) in rules {
                 let text = format!("{code} × {}: {}", paint::grouped(count as u64), crate::text::of(what));
                 plan = plan.line(if severity == Severity::Error { Line::error(text) } else { Line::warning(text) });

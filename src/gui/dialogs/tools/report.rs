@@ -2,9 +2,6 @@
 
 use std::path::PathBuf;
 
-use egui::{Frame, Margin, ScrollArea, Ui, vec2};
-use serde_json::json;
-
 use super::bins::Bins;
 use super::line::{Line, line_ui};
 use crate::container::Built;
@@ -16,8 +13,9 @@ use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Tone, paint};
 use crate::model::Finding;
-use crate::ops::{Optimised, Percentiles, Repaired, Taco3Prepared};
+use crate::ops::{AnyOutput, Edited, OperationOutput, Optimised, Percentiles, Repaired, Taco3Prepared};
 use crate::studio::{Command, Event};
+use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 /// Maximum number of shown lines; the copied report has all.
 const SHOWN: usize = 300;
@@ -85,33 +83,59 @@ impl Report {
 
 /// The report of an event that ends a tool's job; `None` for others.
 pub fn report_of(event: &Event) -> Option<Report> {
-    Some(match event {
-        Event::Written(built) => written(built),
-        Event::Repaired(repaired) => repairs(repaired),
-        Event::Optimised(optimised) => optimisation(optimised),
-        Event::DatasetEdited(edited) => {
-            let n = paint::grouped(edited.replaced as u64);
-            let files = tr_n!(edited.replaced, "{n} file was replaced", "{n} files were replaced", n);
-            let size = edited.written.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
-            Report {
-                sound: true,
-                title: display_path(&edited.path),
-                lines: vec![Line::good(format!("{files}{size}"))],
-                open: Some(edited.path.clone()),
-                text: serde_json::to_string_pretty(edited).unwrap_or_default(),
-            }
-        }
-        Event::Percentiles(found) => percentiles(found),
-        Event::PreparedTaco3(prepared) => preparation(prepared),
-        Event::Saved(path) => Report {
+    match event {
+        Event::Written(built) => Some(written(built)),
+        Event::Finished(output) => Some(report_of_output(output)),
+        _ => None,
+    }
+}
+
+fn report_of_output(output: &AnyOutput) -> Report {
+    match output {
+        AnyOutput::Convert(built)
+        | AnyOutput::Create(built)
+        | AnyOutput::Export(built)
+        | AnyOutput::Compile(built)
+        | AnyOutput::Histograms(built)
+        | AnyOutput::Consolidate(built) => written(built),
+        AnyOutput::Repair(repaired) => repairs(repaired),
+        AnyOutput::Optimise(optimised) => optimisation(optimised),
+        AnyOutput::EditDataset(edited) => edits(edited),
+        AnyOutput::Percentiles(found) => percentiles(found),
+        AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
+        AnyOutput::EditTortilla(edited) => Report {
             sound: true,
-            title: display_path(path),
+            title: display_path(&edited.path),
             lines: vec![Line::good(tr!("Footer and collection were written. Sample bytes are unchanged."))],
-            open: Some(path.clone()),
-            text: path.display().to_string(),
+            open: Some(edited.path.clone()),
+            text: edited.path.display().to_string(),
         },
-        _ => return None,
-    })
+        other => Report {
+            sound: other.is_sound(),
+            title: String::new(),
+            lines: vec![Line::good(other.summary())],
+            open: None,
+            text: text_of(other),
+        },
+    }
+}
+
+/// The output as text for other programs.
+fn text_of(output: &dyn OperationOutput) -> String {
+    serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
+}
+
+fn edits(edited: &Edited) -> Report {
+    let n = paint::grouped(edited.replaced as u64);
+    let files = tr_n!(edited.replaced, "{n} file was replaced", "{n} files were replaced", n);
+    let size = edited.written.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
+    Report {
+        sound: true,
+        title: display_path(&edited.path),
+        lines: vec![Line::good(format!("{files}{size}"))],
+        open: Some(edited.path.clone()),
+        text: text_of(edited),
+    }
 }
 
 fn written(built: &Built) -> Report {
@@ -120,12 +144,14 @@ fn written(built: &Built) -> Report {
     let mut lines = vec![Line::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
     lines.extend(built.parts.iter().chain(&built.indexes).map(|path| Line::row(display_path(path))));
     lines.extend(built.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    let unlike = built.unlike_source.iter();
+    lines.extend(unlike.map(|difference| Line::error(tr!("Not as its source: {difference}", difference))));
     Report {
-        sound: built.damaged.is_empty(),
+        sound: built.is_sound(),
         title: display_path(&built.path),
         lines,
         open: Some(built.path.clone()),
-        text: serde_json::to_string_pretty(built).unwrap_or_default(),
+        text: text_of(built),
     }
 }
 
@@ -136,19 +162,12 @@ fn repairs(repaired: &Repaired) -> Report {
     lines.extend(repaired.left.iter().map(|finding| Line::warning(tr!("Left: {finding}", finding = line(finding)))));
     lines.extend(repaired.mended.iter().map(|finding| Line::good(tr!("Repaired: {finding}", finding = line(finding)))));
     lines.extend(repaired.built.damaged.iter().map(|path| Line::warning(tr!("No checksum is stated for {path}", path))));
-    let list = |findings: &[Finding]| findings.iter().map(Finding::json).collect::<Vec<_>>();
-    let text = json!({
-        "path": repaired.built.path.display().to_string(),
-        "valid": repaired.is_valid(),
-        "repaired": list(&repaired.mended),
-        "left": list(&repaired.left),
-    });
     Report {
-        sound: repaired.is_valid() && repaired.built.damaged.is_empty(),
+        sound: repaired.is_sound(),
         title: display_path(&repaired.built.path),
         lines,
         open: Some(repaired.built.path.clone()),
-        text: serde_json::to_string_pretty(&text).unwrap_or_default(),
+        text: text_of(repaired),
     }
 }
 
@@ -184,11 +203,11 @@ fn optimisation(done: &Optimised) -> Report {
     }
     lines.extend(done.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     Report {
-        sound: done.failures() == 0 && done.damaged.is_empty(),
+        sound: done.is_sound(),
         title: display_path(&done.path),
         lines,
         open: done.is_dataset.then(|| done.path.clone()),
-        text: serde_json::to_string_pretty(done).unwrap_or_default(),
+        text: text_of(done),
     }
 }
 
@@ -200,11 +219,11 @@ fn preparation(prepared: &Taco3Prepared) -> Report {
     lines.extend(super::prepare_taco3::lines(prepared));
     lines.extend(prepared.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     Report {
-        sound: prepared.is_possible() && prepared.damaged.is_empty(),
+        sound: prepared.is_sound(),
         title: prepared.folder.as_deref().map(display_path).unwrap_or_default(),
         lines,
         open: prepared.output.clone(),
-        text: serde_json::to_string_pretty(&prepared.report()).unwrap_or_default(),
+        text: text_of(prepared),
     }
 }
 

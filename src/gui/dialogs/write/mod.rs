@@ -44,7 +44,9 @@ pub enum Stage {
 pub enum Proof {
     /// Not requested.
     None,
-    /// The job is requested, or runs.
+    /// To be requested in the next frame.
+    Wanted,
+    /// Requested; with the job once it has started.
     Running(Option<JobId>),
     /// The comparison failed.
     Failed(String),
@@ -102,7 +104,7 @@ impl WriteDialog {
 
     /// Records the written dataset.
     pub fn done(&mut self, built: Built) {
-        let proof = if self.choices.verify { Proof::Running(None) } else { Proof::None };
+        let proof = if self.choices.verify { Proof::Wanted } else { Proof::None };
         self.stage = Stage::Done(built, proof);
     }
 
@@ -115,12 +117,12 @@ impl WriteDialog {
         }
     }
 
-    /// Records a failed job. True when it is this dialog's job.
-    pub fn failed(&mut self, job: JobId, error: &Error) -> bool {
+    /// Records a failed job; `None` when it did not start. True when it is this dialog's job.
+    pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
         match &mut self.stage {
-            Stage::Running(running) if *running == job => self.stage = Stage::Failed(format!("{error}{hints}")),
-            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => {
+            Stage::Running(running) if Some(*running) == job => self.stage = Stage::Failed(format!("{error}{hints}")),
+            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(running) if *running == job) => {
                 *proof = Proof::Failed(format!("{error}{hints}"));
             }
             _ => return false,
@@ -173,9 +175,9 @@ impl WriteDialog {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
-        if let Stage::Done(built, proof @ Proof::Running(None)) = &mut self.stage {
-            // Started once; the id of the job arrives in [`WriteDialog::started`].
-            *proof = Proof::Running(Some(JobId(u64::MAX)));
+        if let Stage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
+            // Requested once; the id of the job arrives in [`WriteDialog::started`].
+            *proof = Proof::Running(None);
             cx.run(Command::Verify { paths: written_paths(built), depth: self.choices.depth });
         }
         if let Stage::Running(id) = self.stage

@@ -123,7 +123,7 @@ impl WriteDialog {
         card_ui(ui, title, &text, sound);
         match proof {
             Proof::None => {}
-            Proof::Running(_) => {
+            Proof::Wanted | Proof::Running(_) => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
                     ui.label(theme::rich_text(tr!("Opening it again and comparing")).font(font::regular(12.0)));

@@ -19,9 +19,9 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
-use crate::ops::command_line;
-use crate::ops::plan::{Engine, PlanStatus, plan_status};
-use crate::studio::{Command, PlanSubmission};
+use crate::ops::plan::{Engine, PlanStatus, SubmitRequest, plan_status};
+use crate::ops::{Operation, command_line};
+use crate::studio::Command;
 use state::{EngineChoice, Shown};
 use throughput::Throughput;
 
@@ -189,10 +189,10 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
     if ui.add(submit.icon(icons::PLAY).blocked(blocked)).clicked()
         && let (Ok(engine), Some(tries)) = (engine, tries)
     {
-        let request = PlanSubmission { folder: folder.to_owned(), engine, tries, program };
+        let request = SubmitRequest { tries, program, ..SubmitRequest::new(folder.to_owned(), engine) };
         // The user typed these programs, and allows them with this click.
         request.programs().iter().for_each(|program| consent::allow_program(program));
-        cx.run(Command::SubmitPlan { request: Box::new(request) });
+        cx.run(Command::operate(request));
     }
     if let Some(finished) = &status.finished
         && let Some(path) = finished.indexes.first().map(|index| &index.path).or(finished.parts.first())
@@ -211,8 +211,7 @@ fn submit_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, status: &Pla
     let text = tr!("Write index and collection");
     let finish = if left == 0 { Button::primary(text) } else { Button::secondary(text) };
     if ui.add(finish.icon(icons::CHECK_CIRCLE).blocked(blocked)).clicked() {
-        let request = PlanSubmission { folder: folder.to_owned(), engine: Engine::Local { workers: 1 }, tries: 1, program: None };
-        cx.run(Command::SubmitPlan { request: Box::new(request) });
+        cx.run(Command::operate(SubmitRequest::new(folder.to_owned(), Engine::Local { workers: 1 })));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::model::SamplePath;
 use crate::ops::command_line;
-use crate::ops::plan::{AttemptState, PartState, PartStatus, log_tail};
+use crate::ops::plan::{AttemptState, PartState, PartStatus, RunRequest, log_tail};
 use crate::studio::{Command, RowRef};
 
 /// Maximum number of listed attempts.
@@ -67,7 +67,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                     () => None,
                 };
                 if ui.add(Button::secondary(tr!("Run here")).icon(icons::MONITOR).blocked(blocked)).clicked() {
-                    cx.run(Command::RunPlanPart { folder: folder.clone(), part: part.number });
+                    cx.run(Command::operate(RunRequest { folder: folder.clone(), part: part.number, ..RunRequest::default() }));
                 }
                 if ui.add(Button::ghost(tr!("Copy the command")).icon(icons::COPY)).clicked() {
                     cx.request(Request::Copy(command));

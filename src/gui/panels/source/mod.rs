@@ -10,6 +10,7 @@ use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, paint, segmented};
 use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
+use crate::ops::RemoteCacheRequest;
 use crate::remote::{ActionTraffic, RequestLine, Traffic};
 use crate::studio::{Command, Document};
 use crate::text::PrintableLine;
@@ -23,7 +24,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let traffic = cx.studio.traffic();
     if !cx.session.source.asked {
         cx.session.source.asked = true;
-        cx.run(Command::RemoteCache { clear: false });
+        cx.run(Command::operate(RemoteCacheRequest { clear: false }));
     }
     place_ui(ui, cx);
     servers_ui(ui, cx);
@@ -154,10 +155,10 @@ fn cache_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 let empty = (cache.files == 0).then_some(tr!("The cache is empty"));
                 if ui.add(Button::ghost(tr!("Empty cache")).icon(icons::TRASH).blocked(empty)).clicked() {
-                    cx.run(Command::RemoteCache { clear: true });
+                    cx.run(Command::operate(RemoteCacheRequest { clear: true }));
                 }
                 if ui.add(Button::icon_only(icons::ARROW_CLOCKWISE, tr!("Measure the cache again"))).clicked() {
-                    cx.run(Command::RemoteCache { clear: false });
+                    cx.run(Command::operate(RemoteCacheRequest { clear: false }));
                 }
             });
         });

@@ -11,9 +11,12 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{FinishRequest, Finished, PartStatus, Plan, PlanStatus, finish_plan, plan_status, read_json};
+use serde_json::{Value as Json, json};
+
+use super::{FinishRequest, Finished, PartStatus, Plan, PlanStatus, plan_status, read_json};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::JobContext;
+use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 
 /// Engine that builds the parts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -66,8 +69,13 @@ pub struct DaskOptions {
     pub python: PathBuf,
 }
 
-/// Arguments of [`submit_plan`]. Plain data.
-#[derive(Clone, Debug)]
+/// Submits the missing parts of a plan. With `local` and `dask` the operation ends when they have ended, and finishes the plan if all
+/// parts are written. With Slurm it ends after `sbatch`; a job that depends on the array (`afterok`) finishes the plan. Plain data.
+///
+/// # Errors
+/// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is no error; it is in
+/// [`Submitted::status`].
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct SubmitRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
@@ -76,16 +84,81 @@ pub struct SubmitRequest {
     /// Maximum number of attempts for each part.
     pub tries: u32,
     /// Executable that workers start; the running one when absent.
+    #[serde(default)]
     pub program: Option<PathBuf>,
     /// Path prefixes to replace on the workers: (in the plan, on the worker).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub relocate: Vec<(PathBuf, PathBuf)>,
-    /// Allows extensions of the plan to start external programs.
+    /// Allows extensions of the plan to start external programs. Only the user of this machine can, so no script has it.
+    #[serde(skip)]
     pub allow_commands: bool,
-    /// Writes the parts only; [`finish_plan`] is not called.
+    /// Writes the parts only, without finishing the plan.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parts_only: bool,
 }
 
-/// Result of [`submit_plan`].
+impl SubmitRequest {
+    /// Submits the parts to `engine`, each of which is tried once.
+    pub fn new(folder: PathBuf, engine: Engine) -> Self {
+        Self { folder, engine, tries: 1, program: None, relocate: Vec::new(), allow_commands: false, parts_only: false }
+    }
+}
+
+impl OperationOutput for Submitted {
+    fn to_json(&self) -> Json {
+        json!(self)
+    }
+
+    fn summary(&self) -> String {
+        let (done, total) = (self.status.done, self.status.total);
+        match self.jobs.is_empty() {
+            true => tr!("{done} of {total} parts written", done, total),
+            false => tr_n!(self.parts.len(), "Submitted {n} part", "Submitted {n} parts", n = self.parts.len()),
+        }
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        let finished = self.finished.iter();
+        finished
+            .flat_map(|finished| finished.parts.iter().chain(finished.indexes.iter().map(|index| &index.path)))
+            .map(PathBuf::as_path)
+            .collect()
+    }
+
+    fn is_sound(&self) -> bool {
+        !self.jobs.is_empty() || self.status.done == self.status.total
+    }
+}
+
+impl Operation for SubmitRequest {
+    type Output = Submitted;
+
+    fn label(&self) -> String {
+        tr!("Build the parts").into()
+    }
+
+    /// The plan names the dataset.
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+        visit(PathUse::Read, &mut self.folder);
+    }
+
+    /// Programs that start on this machine or on workers; this executable itself is not listed.
+    fn programs(&self) -> Vec<Vec<String>> {
+        let named = self.program.iter().map(|program| vec![program.display().to_string()]);
+        let of_engine = match &self.engine {
+            Engine::Local { .. } => None,
+            Engine::Slurm(options) => Some(["sbatch".to_owned()].into_iter().chain(options.more.iter().cloned()).collect()),
+            Engine::Dask(options) => Some(vec![options.python.display().to_string(), options.scheduler.clone()]),
+        };
+        named.chain(of_engine).collect()
+    }
+
+    fn run(&self, ctx: &JobContext) -> Result<Submitted> {
+        submit_plan(self, ctx)
+    }
+}
+
+/// Result of [`SubmitRequest`].
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Submitted {
     /// Name of the engine.
@@ -100,13 +173,7 @@ pub struct Submitted {
     pub finished: Option<Finished>,
 }
 
-/// Submits the missing parts. With `local` and `dask` the call returns when they have ended, and finishes the plan if all parts are
-/// written. With Slurm it returns after `sbatch`; a job that depends on the array (`afterok`) finishes the plan.
-///
-/// # Errors
-/// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is no error; it is in
-/// [`Submitted::status`].
-pub fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
+fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitted> {
     let folder = std::path::absolute(&request.folder).io_at("look at", &request.folder)?;
     let request = SubmitRequest { folder: folder.clone(), ..request.clone() };
     let plan = Plan::read(&folder)?;
@@ -121,7 +188,7 @@ pub fn submit_plan(request: &SubmitRequest, ctx: &JobContext) -> Result<Submitte
     let status = plan_status(&folder)?;
     let ends = !matches!(request.engine, Engine::Slurm(_)) && !request.parts_only && status.done == status.total;
     let finished = match ends {
-        true => Some(finish_plan(&FinishRequest { folder: folder.clone(), hashes: false }, ctx)?),
+        true => Some(FinishRequest { folder: folder.clone(), hashes: false }.run(ctx)?),
         false => None,
     };
     let status = if finished.is_some() { plan_status(&folder)? } else { status };

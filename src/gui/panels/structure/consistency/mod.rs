@@ -16,7 +16,7 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, Tokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
 use crate::model::{Accepted, Agreement, Consistency, NodePath, Outlier, Position, Property};
-use crate::studio::{Command, ConsistencySettings, Document, JobKind, RowRef};
+use crate::studio::{Command, ConsistencySettings, Document, JobTopic, RowRef};
 use state::{BINS, Line, Listed};
 
 /// Width of the strip, width of the column of positions, and minimum width of a property, in points.
@@ -101,7 +101,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
 /// The running comparison: headers read, and their total.
 fn progress(cx: &PanelContext<'_>) -> Option<(u64, Option<u64>)> {
     let jobs = cx.studio.jobs();
-    let job = jobs.iter().find(|job| job.kind == JobKind::Consistency)?;
+    let job = jobs.iter().find(|job| job.topic == Some(JobTopic::Consistency))?;
     Some((job.progress.done, job.progress.total))
 }
 

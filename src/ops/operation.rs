@@ -1,0 +1,336 @@
+//! An operation: plain data that runs in a job and ends in an output which says what was done. One list names all of them
+//! ([`AnyOperation`]); scripts, sessions and reports go through that list, so a new operation is a request with its
+//! [`Operation`] in a file of its own, and a line here.
+//!
+//! An operation opens what it reads by path and knows no session. What needs the open document is a command of
+//! [`crate::studio`].
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Value as Json, json};
+
+use super::plan::{FinishRequest, RunRequest, SubmitRequest};
+use super::publish::PublishRequest;
+use super::{
+    CompileRequest, ConsolidateRequest, ConvertRequest, CreateRequest, DatasetEdit, DatasetLeakageRequest, DatasetStatsRequest,
+    DescribeRequest, EditRequest, ExportRequest, ExtendRequest, HistogramRequest, InspectRequest, MigrateRequest, OptimiseRequest,
+    PercentileRequest, QueryRequest, RemoteCacheRequest, RepairRequest, Taco3Request, ValidateRequest,
+};
+use crate::container::Built;
+use crate::error::Result;
+use crate::jobs::JobContext;
+
+/// How an operation uses a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathUse {
+    /// The file or folder is only read.
+    Read,
+    /// The file or folder is written, or changed in place.
+    Write,
+}
+
+/// Called with each path of a request.
+pub type PathVisitor<'a> = dyn FnMut(PathUse, &mut PathBuf) + 'a;
+
+/// The request of an operation.
+pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
+    /// What it ends in.
+    type Output: OperationOutput;
+
+    /// Label of its job, in the interface language.
+    fn label(&self) -> String;
+
+    /// Visits every path that the request names, so that callers can resolve relative ones and list what is written.
+    fn visit_paths(&mut self, visit: &mut PathVisitor<'_>);
+
+    /// The external programs that it starts, with their arguments. A session starts none that the user has not agreed to.
+    fn programs(&self) -> Vec<Vec<String>> {
+        Vec::new()
+    }
+
+    /// Runs the operation. Blocks; progress, warnings and cancel go through `ctx`.
+    ///
+    /// # Errors
+    /// Those that the request's type documents. A failed or cancelled operation leaves outputs as they were.
+    fn run(&self, ctx: &JobContext) -> Result<Self::Output>;
+}
+
+/// What an operation did.
+pub trait OperationOutput: Debug + Send + 'static {
+    /// The output as the command line prints it with `--json`.
+    fn to_json(&self) -> Json;
+
+    /// The output in one line, in the interface language.
+    fn summary(&self) -> String;
+
+    /// The files and folders that were written.
+    fn written(&self) -> Vec<&Path>;
+
+    /// The dataset that was written, where the operation writes one.
+    fn built(&self) -> Option<&Built> {
+        None
+    }
+
+    /// False when the user should look at the details: damaged samples, findings that are left, rasters that failed.
+    fn is_sound(&self) -> bool {
+        true
+    }
+}
+
+/// Declares [`AnyOperation`] and [`AnyOutput`]: the name in scripts, the variant, the request.
+macro_rules! operations {
+    ($($(#[$doc:meta])* $name:literal => $variant:ident($request:ty),)*) => {
+        /// One of all operations.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(tag = "command")]
+        pub enum AnyOperation {
+            $($(#[$doc])* #[serde(rename = $name)] $variant(Box<$request>),)*
+        }
+
+        /// The output of one of all operations.
+        #[derive(Debug)]
+        pub enum AnyOutput {
+            $($(#[$doc])* $variant(Box<<$request as Operation>::Output>),)*
+        }
+
+        impl AnyOperation {
+            /// The names in scripts.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// The name in scripts.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// [`Operation::label`].
+            pub fn label(&self) -> String {
+                match self {
+                    $(Self::$variant(request) => request.label(),)*
+                }
+            }
+
+            /// [`Operation::visit_paths`].
+            pub fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
+                match self {
+                    $(Self::$variant(request) => request.visit_paths(visit),)*
+                }
+            }
+
+            /// [`Operation::programs`].
+            pub fn programs(&self) -> Vec<Vec<String>> {
+                match self {
+                    $(Self::$variant(request) => request.programs(),)*
+                }
+            }
+
+            /// [`Operation::run`].
+            ///
+            /// # Errors
+            /// Those of the operation.
+            pub fn run(&self, ctx: &JobContext) -> Result<AnyOutput> {
+                Ok(match self {
+                    $(Self::$variant(request) => AnyOutput::$variant(Box::new(request.run(ctx)?)),)*
+                })
+            }
+        }
+
+        impl AnyOutput {
+            fn output(&self) -> &dyn OperationOutput {
+                match self {
+                    $(Self::$variant(output) => output.as_ref(),)*
+                }
+            }
+        }
+
+        $(
+            impl From<$request> for AnyOperation {
+                fn from(request: $request) -> Self {
+                    Self::$variant(Box::new(request))
+                }
+            }
+        )*
+    };
+}
+
+operations! {
+    /// Levels, columns and collection of a dataset.
+    "inspect" => Inspect(InspectRequest),
+    /// Rows of a query over a dataset.
+    "query" => Query(QueryRequest),
+    /// The findings of a dataset.
+    "validate" => Validate(ValidateRequest),
+    /// Statistics over many samples of a dataset.
+    "stats" => Stats(DatasetStatsRequest),
+    /// Samples that the parts of a dataset's split share.
+    "leakage" => Leakage(DatasetLeakageRequest),
+    /// A folder of files, an archive, a dataset or a catalogue as a dataset of its own.
+    "create" => Create(CreateRequest),
+    /// A dataset with the columns and fields of extensions.
+    "extend" => Extend(ExtendRequest),
+    /// A dataset in another container.
+    "convert" => Convert(ConvertRequest),
+    /// A copy of a dataset in which faults are corrected that need no decision.
+    "repair" => Repair(RepairRequest),
+    /// A subset of a dataset as a dataset of its own.
+    "export" => Export(ExportRequest),
+    /// Selected samples of a dataset as TORTILLA 0.5 or TACO 0.2.
+    "compile" => Compile(CompileRequest),
+    /// Footer and collection of a TORTILLA or TACO file, changed without writing its samples again.
+    "edit_tortilla" => EditTortilla(EditRequest),
+    /// Columns of a level and fields of the collection of a finished dataset, changed in place where its container allows it.
+    "edit_dataset" => EditDataset(DatasetEdit),
+    /// A dataset's description in the format of a catalogue.
+    "describe" => Describe(DescribeRequest),
+    /// A dataset of another TACO version as one of 2.0, or a report of what that would change.
+    "migrate" => Migrate(MigrateRequest),
+    /// A dataset prepared for the official library of TACO 3, which is run where the request says so.
+    "prepare_taco3" => PrepareTaco3(Taco3Request),
+    /// Rasters as TACO Optimized GeoTIFFs: one file, those of a folder, or those of a dataset.
+    "optimise" => Optimise(OptimiseRequest),
+    /// A tortilla of histograms of a dataset's rasters.
+    "histograms" => Histograms(HistogramRequest),
+    /// Percentiles from a tortilla of histograms.
+    "percentiles" => Percentiles(PercentileRequest),
+    /// A dataset checked, and published unless a check blocks that.
+    "publish" => Publish(PublishRequest),
+    /// An index over several ZIPs: TACOCAT or TACOLLECTION.
+    "consolidate" => Consolidate(ConsolidateRequest),
+    /// The missing parts of a plan, submitted to an engine. The job waits for local processes and Dask, then finishes the plan;
+    /// Slurm gets a job that ends it.
+    "submit_plan" => SubmitPlan(SubmitRequest),
+    /// One part of a plan, built in this process.
+    "run_plan_part" => RunPlanPart(RunRequest),
+    /// The indexes over the parts of a plan, which are checked.
+    "finish_plan" => FinishPlan(FinishRequest),
+    /// The size of the remote cache, which is cleared where the request says so.
+    "remote_cache" => RemoteCache(RemoteCacheRequest),
+}
+
+impl AnyOperation {
+    /// The files and folders that it writes, as far as it names them.
+    pub fn targets(&self) -> Vec<PathBuf> {
+        let mut targets = Vec::new();
+        self.clone().visit_paths(&mut |path_use, path| {
+            if path_use == PathUse::Write {
+                targets.push(path.clone());
+            }
+        });
+        targets
+    }
+
+    /// True when it builds parts of a plan, of which only one runs at a time.
+    pub fn builds_plan_parts(&self) -> bool {
+        matches!(self, Self::SubmitPlan(_) | Self::RunPlanPart(_))
+    }
+}
+
+impl OperationOutput for AnyOutput {
+    fn to_json(&self) -> Json {
+        self.output().to_json()
+    }
+
+    fn summary(&self) -> String {
+        self.output().summary()
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        self.output().written()
+    }
+
+    fn built(&self) -> Option<&Built> {
+        self.output().built()
+    }
+
+    fn is_sound(&self) -> bool {
+        self.output().is_sound()
+    }
+}
+
+/// A file that an operation wrote, which is all there is to say of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrittenFile {
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl OperationOutput for WrittenFile {
+    fn to_json(&self) -> Json {
+        json!({ "path": self.path.display().to_string() })
+    }
+
+    fn summary(&self) -> String {
+        tr!("Saved {path}", path = self.path.display())
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        vec![&self.path]
+    }
+}
+
+impl OperationOutput for Built {
+    fn to_json(&self) -> Json {
+        let text = |path: &PathBuf| path.display().to_string();
+        let mut json = json!({
+            "path": text(&self.path), "format": self.format, "samples": self.samples, "files": self.files, "bytes": self.bytes
+        });
+        if !self.parts.is_empty() {
+            json["parts"] = self.parts.iter().map(text).collect();
+            json["indexes"] = self.indexes.iter().map(text).collect();
+        }
+        if !self.damaged.is_empty() {
+            json["damaged"] = json!(self.damaged);
+        }
+        if !self.unlike_source.is_empty() {
+            json["unlike_source"] = json!(self.unlike_source);
+        }
+        json
+    }
+
+    fn summary(&self) -> String {
+        tr!("Saved {path}", path = self.path.display())
+    }
+
+    fn written(&self) -> Vec<&Path> {
+        match self.parts.as_slice() {
+            [] => vec![&self.path],
+            parts => parts.iter().chain(&self.indexes).map(PathBuf::as_path).collect(),
+        }
+    }
+
+    fn built(&self) -> Option<&Built> {
+        Some(self)
+    }
+
+    fn is_sound(&self) -> bool {
+        self.damaged.is_empty() && self.unlike_source.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_selects_the_operation_of_this_name() {
+        let mut names = AnyOperation::NAMES.to_vec();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), AnyOperation::NAMES.len(), "two operations of one name");
+        let request = json!({ "command": "remote_cache", "clear": true });
+        let operation: AnyOperation = serde_json::from_value(request.clone()).expect("is an operation");
+        assert_eq!(operation.name(), "remote_cache");
+        assert_eq!(serde_json::to_value(&operation).expect("is plain data"), request);
+    }
+
+    #[test]
+    fn what_is_changed_in_place_is_a_target() {
+        let edit = DatasetEdit { input: "a.tacozip".into(), metadata: Some("b.csv".into()), ..DatasetEdit::default() };
+        assert_eq!(AnyOperation::from(edit.clone()).targets(), [PathBuf::from("a.tacozip")]);
+        let copy = DatasetEdit { output: Some("c.tacozip".into()), ..edit };
+        assert_eq!(AnyOperation::from(copy).targets(), [PathBuf::from("c.tacozip")]);
+    }
+}
