@@ -38,14 +38,14 @@ static OPEN: Mutex<Vec<Weak<SharedFile>>> = Mutex::new(Vec::new());
 
 /// Identity of a file's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Mark {
+struct HandleMark {
     /// Device (on Windows volume) and number of the file on it, where the file system has them.
     number: Option<(u64, u64)>,
     /// Length and modification time; `None` for files that are being written.
     content: Option<(u64, Option<SystemTime>)>,
 }
 
-impl Mark {
+impl HandleMark {
     fn of(file: &File, written: bool) -> io::Result<Self> {
         let data = file.metadata()?;
         #[cfg(unix)]
@@ -64,7 +64,7 @@ pub struct SharedFile {
     path: PathBuf,
     /// Options for reopening; `None` for a file without a name, which stays open.
     options: Option<OpenOptions>,
-    mark: Mark,
+    mark: HandleMark,
     size: u64,
     handle: RwLock<Option<Arc<File>>>,
     /// [`CLOCK`] at the last use.
@@ -92,7 +92,7 @@ impl SharedFile {
         // Absolute, as the working directory may change.
         let path = std::path::absolute(path)?;
         let file = open_or_make_room(&options, &path)?;
-        let (mark, size) = (Mark::of(&file, written)?, file.metadata()?.len());
+        let (mark, size) = (HandleMark::of(&file, written)?, file.metadata()?.len());
         // Reopening must not create or truncate the file.
         options.create(false).create_new(false).truncate(false);
         let shared = Arc::new(Self::new(path, Some(options), mark, size, file));
@@ -100,7 +100,7 @@ impl SharedFile {
         Ok(shared)
     }
 
-    fn new(path: PathBuf, options: Option<OpenOptions>, mark: Mark, size: u64, file: File) -> Self {
+    fn new(path: PathBuf, options: Option<OpenOptions>, mark: HandleMark, size: u64, file: File) -> Self {
         Self { path, options, mark, size, handle: RwLock::new(Some(Arc::new(file))), used: AtomicU64::new(0) }
     }
 
@@ -109,7 +109,7 @@ impl SharedFile {
     /// # Errors
     /// The system's error when its length cannot be read.
     pub fn of_nameless(file: File) -> io::Result<Arc<Self>> {
-        let (mark, size) = (Mark::of(&file, true)?, file.metadata()?.len());
+        let (mark, size) = (HandleMark::of(&file, true)?, file.metadata()?.len());
         Ok(Arc::new(Self::new(PathBuf::new(), None, mark, size, file)))
     }
 
@@ -133,7 +133,7 @@ impl SharedFile {
         let options = self.options.as_ref().ok_or(io::ErrorKind::NotFound)?;
         let file = Arc::new(open_or_make_room(options, &self.path)?);
         let written = self.mark.content.is_none();
-        if Mark::of(&file, written)? != self.mark {
+        if HandleMark::of(&file, written)? != self.mark {
             return Err(io::Error::other(
                 Error::new(Kind::Changed, "the file was replaced or modified after it was opened")
                     .at_path(&self.path)
@@ -168,9 +168,9 @@ impl SharedFile {
     fn enter(self: &Arc<Self>) {
         self.used.store(CLOCK.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         let mut open = lock();
-        let own = Arc::as_ptr(self);
-        if !open.iter().any(|other| other.as_ptr() == own) {
-            open.push(Arc::downgrade(self));
+        let own = Arc::downgrade(self);
+        if !open.iter().any(|other| Weak::ptr_eq(other, &own)) {
+            open.push(own);
         }
         if open.len() > *CAP {
             // Closes a few more than necessary, so that not every opening searches the list.

@@ -68,12 +68,12 @@ impl Language {
         }
     }
 
-    fn texts(self) -> Option<&'static Texts> {
-        static SPANISH: OnceLock<Option<Texts>> = OnceLock::new();
+    fn texts(self) -> Option<&'static LanguageTexts> {
+        static SPANISH: OnceLock<Option<LanguageTexts>> = OnceLock::new();
         let catalogue = self.catalogue()?;
         match self {
             Self::English => None,
-            Self::Spanish => SPANISH.get_or_init(|| Texts::read(catalogue).ok()).as_ref(),
+            Self::Spanish => SPANISH.get_or_init(|| LanguageTexts::read(catalogue).ok()).as_ref(),
         }
     }
 }
@@ -168,12 +168,12 @@ pub fn fill(text: &str, values: &[(&str, &dyn Display)]) -> String {
 }
 
 /// The texts of a language, by context and English text.
-struct Texts {
+struct LanguageTexts {
     /// Translation; for counted texts singular and plural.
     of: HashMap<(&'static str, &'static str), (&'static str, &'static str)>,
 }
 
-impl Texts {
+impl LanguageTexts {
     fn read(catalogue: &'static str) -> Result<Self, polib::po_file::POParseError> {
         let mut of = HashMap::new();
         for entry in entries(catalogue)? {
@@ -193,7 +193,7 @@ fn kept(text: String) -> &'static str {
 
 /// A catalogue entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// Context (msgctxt); empty for none.
     pub context: String,
     /// The English text (msgid); singular for counted texts.
@@ -331,13 +331,13 @@ fn is_invisible(letter: char) -> bool {
 ///
 /// # Errors
 /// When it is not valid PO syntax.
-pub fn entries(catalogue: &str) -> Result<Vec<Entry>, polib::po_file::POParseError> {
+pub fn entries(catalogue: &str) -> Result<Vec<CatalogueEntry>, polib::po_file::POParseError> {
     let options = polib::po_file::POParseOptions { message_body_only: true, ..Default::default() };
     let read = polib::po_file::parse_from_reader_with_option(catalogue.as_bytes(), &options)?;
     let entries = read.messages().map(|message| {
         let forms = message.msgstr_plural().cloned().or_else(|_| message.msgstr().map(|text| vec![text.to_owned()]));
         let translated = forms.unwrap_or_default();
-        Entry {
+        CatalogueEntry {
             context: message.msgctxt().unwrap_or_default().to_owned(),
             english: message.msgid().to_owned(),
             many: message.msgid_plural().ok().map(str::to_owned),

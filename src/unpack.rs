@@ -69,13 +69,13 @@ struct Expected {
 }
 
 /// What is unpacked, or being unpacked by the thread that holds the lock.
-struct Known {
+struct UnpackSlot {
     packed: Packed,
     data: Arc<Mutex<Option<Arc<Unpacked>>>>,
 }
 
 /// Unpacked data, most recently used last.
-static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+static KNOWN: Mutex<Vec<UnpackSlot>> = Mutex::new(Vec::new());
 
 /// Checks that the archive of a member is still of the version in which it was found. One on a server is checked when it is read.
 ///
@@ -247,7 +247,7 @@ fn unpacked(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
         let found = known.iter().position(|known| known.packed == *packed);
         let entry = match found {
             Some(at) => known.remove(at),
-            None => Known { packed: packed.clone(), data: Arc::default() },
+            None => UnpackSlot { packed: packed.clone(), data: Arc::default() },
         };
         // Older versions of the same archive are not read any more.
         known.retain(|known| known.packed.archive != packed.archive || known.packed.stamp == packed.stamp);
@@ -273,7 +273,7 @@ fn unpacked(packed: &Packed, expected: Expected) -> Result<Arc<Unpacked>> {
 fn forget_members() {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let (mut bytes, mut members) = (0, 0);
-    let mut kept: Vec<Known> = Vec::with_capacity(known.len());
+    let mut kept: Vec<UnpackSlot> = Vec::with_capacity(known.len());
     for entry in known.drain(..).rev() {
         let size = match entry.data.try_lock().ok().as_deref() {
             Some(Some(data)) => data.in_memory(),

@@ -11,7 +11,7 @@ const DEVIATIONS_MAX: usize = 15;
 const CLAUSES: [(char, usize); 4] = [('A', 214), ('B', 135), ('P', 9), ('T', 31)];
 
 /// The most clauses that may be called not held.
-const NOT_HELD_MAX: usize = 2;
+const NOT_HELD_MAX: usize = 1;
 
 /// The cells of each row with so many cells. Four, the summary: clause, how it is read and written, what holds it, deviation.
 /// Five, every clause: number, section, clause, kind, what holds it or the reason.

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use taco_studio::container;
 use taco_studio::jobs::JobContext;
 use taco_studio::ops::{Operation, QueryRequest, copy_as};
-use taco_studio::query::copy_as::Engine;
+use taco_studio::query::copy_as::ParquetEngine;
 use taco_studio::query::{Filter, Query};
 
 use crate::support::{Workspace, engines_python};
@@ -117,7 +117,7 @@ fn ids(rows: &taco_studio::query::QueryResult) -> Vec<String> {
 }
 
 /// Every filter in an engine and here. `left_out`: filters whose statement the engine refuses.
-fn compare(engine: Engine, word: &str) {
+fn compare(engine: ParquetEngine, word: &str) {
     let workspace = Workspace::new();
     let index = made(&workspace);
     let ctx = JobContext::default();
@@ -158,17 +158,17 @@ fn compare(engine: Engine, word: &str) {
 
 #[test]
 fn duckdb_finds_the_rows_of_every_filter() {
-    compare(Engine::DuckDb, "duckdb");
+    compare(ParquetEngine::DuckDb, "duckdb");
 }
 
 #[test]
 fn polars_finds_the_rows_of_every_filter() {
-    compare(Engine::Polars, "polars");
+    compare(ParquetEngine::Polars, "polars");
 }
 
 #[test]
 fn dask_finds_the_rows_of_every_filter() {
-    compare(Engine::Dask, "dask");
+    compare(ParquetEngine::Dask, "dask");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn spark_finds_the_rows_of_every_filter() {
         println!("skipped: Java is not installed here, so the statements for Spark were not run");
         return;
     }
-    compare(Engine::Spark, "spark");
+    compare(ParquetEngine::Spark, "spark");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn polars_and_dask_read_the_tables_within_a_zip() {
     let rows = QueryRequest::new(&zip, Query { filters: filters.clone(), sql, ..Query::default() }).run(&ctx).expect("rows");
     let wanted = ids(&rows);
     assert!(wanted.len() > 2 && wanted.len() < 8, "{wanted:?}");
-    for (engine, word) in [(Engine::Polars, "polars"), (Engine::Dask, "dask")] {
+    for (engine, word) in [(ParquetEngine::Polars, "polars"), (ParquetEngine::Dask, "dask")] {
         let statement = copy_as(reader.as_ref(), &filters, engine).expect("is expressed");
         let file = workspace.write("statements.json", json!({ "zip": statement }).to_string());
         let out = run(&workspace, &["run".as_ref(), word.as_ref(), file.as_os_str()]);

@@ -726,7 +726,7 @@ mod studio_runs {
         let mut studio = drafting(&workspace);
         let before = dataset(&studio);
         let call = |name: &str, options| {
-            let target = taco_studio::extensions::Target { level: level(&before), positions: Vec::new() };
+            let target = taco_studio::extensions::CallTarget { level: level(&before), positions: Vec::new() };
             ExtensionCall { extension: name.into(), options, target, schema_only: false }
         };
         let calls =
@@ -750,7 +750,7 @@ mod studio_runs {
         let before = dataset(&studio);
         let options = json!({ "command": ["sleep", "30"], "fields": { "own:n": "int64" } });
         taco_studio::consent::allow_program(&["sleep".to_owned(), "30".to_owned()]);
-        let target = taco_studio::extensions::Target { level: level(&before), positions: Vec::new() };
+        let target = taco_studio::extensions::CallTarget { level: level(&before), positions: Vec::new() };
         let calls = vec![ExtensionCall { extension: "command".into(), options, target, schema_only: false }];
         let Outcome::Started(job) = studio.run(Command::Extend { calls, replace: false }).expect("starts") else {
             panic!("it is no job")

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, Directory, Format, OnDamage};
+use taco_studio::container::{self, Assembly, BuildOptions, ByteSource, CentralDirectory, Format, OnDamage};
 use taco_studio::error::{Error, Kind};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{AssetPath, Collection, Dataset, Payload, Sample, Tortilla};
@@ -345,7 +345,7 @@ fn damage_in_a_part_of_a_tacocat_and_in_an_archive_of_another_generation_stops_a
     let part = fs::read_dir(&to).expect("lists").map(|entry| entry.expect("is there").path());
     let mut part: Vec<PathBuf> = part.filter(|path| path.extension().is_some_and(|ending| ending == "tacozip")).collect();
     part.sort();
-    let directory = Directory::read(&ByteSource::open(&part[1]).expect("opens")).expect("reads");
+    let directory = CentralDirectory::read(&ByteSource::open(&part[1]).expect("opens")).expect("reads");
     let mut names = directory.entries.iter().map(|entry| entry.name.to_string());
     let member = names.find(|name| name.starts_with("DATA/") && !name.ends_with("__meta__")).expect("a FILE");
     fs::copy(damaged(&workspace, &part[1], &member, "broken"), &part[1]).expect("copies");

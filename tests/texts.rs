@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use taco_studio::text::{Entry, Language, entries};
+use taco_studio::text::{CatalogueEntry, Language, entries};
 
 use crate::support::files_below;
 
@@ -141,7 +141,7 @@ fn catalogue(head: &str, texts: &[(Key, BTreeSet<String>)], translated: &BTreeMa
     out
 }
 
-fn key(entry: &Entry) -> Key {
+fn key(entry: &CatalogueEntry) -> Key {
     (entry.context.clone(), entry.english.clone(), entry.many.clone())
 }
 

@@ -1,6 +1,7 @@
 //! Rules of the source code that the compiler does not check: imports between modules, a `//!` sentence at the head of every
 //! file, nothing unfinished, nothing specific to one machine.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -142,6 +143,49 @@ fn the_map_of_the_code_names_every_module() {
 fn every_file_has_a_head_comment() {
     let found: Vec<String> = rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(name, _)| name).collect();
     expect_none("files that do not start with a //! sentence", &found);
+}
+
+/// A type whose name another file has too says what it is only beside its file.
+#[test]
+fn no_two_types_share_a_name() {
+    let mut files: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (name, text) in rust_files().into_iter().filter(|(name, _)| name.starts_with("src/")) {
+        for defined in text.lines().filter_map(defined_type) {
+            files.entry(defined).or_default().insert(name.clone());
+        }
+    }
+    assert!(files.len() > 1000, "only {} types found", files.len());
+    let shared = files.into_iter().filter(|(_, places)| places.len() > 1);
+    let shared: Vec<String> = shared.map(|(name, places)| format!("{name}: {}", Vec::from_iter(places).join(", "))).collect();
+    expect_none("types of one name: one of them lacks its noun", &shared);
+}
+
+/// The name of the type that a line of a module defines.
+fn defined_type(line: &str) -> Option<String> {
+    let definition = match line.strip_prefix("pub") {
+        Some(rest) if rest.starts_with('(') => rest.split_once(") ")?.1,
+        Some(rest) => rest.trim_start(),
+        None => line,
+    };
+    let (keyword, rest) = definition.split_once(' ')?;
+    ["struct", "enum", "trait", "type", "union"].contains(&keyword).then(|| leading_name(rest))
+}
+
+#[test]
+fn the_rule_of_names_sees_every_definition() {
+    for line in
+        ["struct Row {", "pub enum Row<T> {", "pub(super) type Row = (u8, (u8, u8));", "pub(in crate::ops) trait Row: Sized {"]
+    {
+        assert_eq!(defined_type(line).as_deref(), Some("Row"), "{line}");
+    }
+    assert_eq!(defined_type("    type Row = u8;"), None);
+    assert_eq!(defined_type("pub fn row(of: Row) -> Row {"), None);
+}
+
+/// Memory is used again: a cache with addresses as keys shows the views of another value.
+#[test]
+fn addresses_are_no_identities() {
+    expect_none("addresses of values: compare gui::value_id::ValueId", &found_outside(&["Arc::as_ptr", "Rc::as_ptr"], &[]));
 }
 
 /// The icon file of Windows holds the pictures of `assets/icons` as they are.

@@ -2,13 +2,13 @@
 
 use super::output::{print, print_json};
 use crate::error::Result;
-use crate::ops::doctor::{Check, Health};
+use crate::ops::doctor::{DoctorCheck, Health};
 
 /// Prints the checks; returns the exit code: 0 when nothing that the studio needs is broken, else 1.
 ///
 /// # Errors
 /// When standard output takes nothing.
-pub fn report(checks: &[Check], json: bool) -> Result<u8> {
+pub fn report(checks: &[DoctorCheck], json: bool) -> Result<u8> {
     let healthy = checks.iter().all(|check| check.health != Health::Error);
     if json {
         print_json(&serde_json::json!({ "healthy": healthy, "checks": checks }))?;
@@ -18,7 +18,7 @@ pub fn report(checks: &[Check], json: bool) -> Result<u8> {
     Ok(u8::from(!healthy))
 }
 
-fn text(checks: &[Check]) -> String {
+fn text(checks: &[DoctorCheck]) -> String {
     let width = checks.iter().map(|check| check.name.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for check in checks {
@@ -41,9 +41,9 @@ mod tests {
 
     #[test]
     fn only_an_error_is_a_bad_end() {
-        let fine = [Check::ok("gdal", "there"), Check::warning("display", "none", "start one")];
+        let fine = [DoctorCheck::ok("gdal", "there"), DoctorCheck::warning("display", "none", "start one")];
         assert_eq!(report(&fine, true).expect("prints"), 0);
-        let broken = [Check::error("data", "can't be written", "make room")];
+        let broken = [DoctorCheck::error("data", "can't be written", "make room")];
         assert_eq!(report(&broken, true).expect("prints"), 1);
         assert_eq!(text(&broken), "error    data  can't be written\n               → make room\n");
     }

@@ -10,7 +10,7 @@ use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
-use crate::extensions::{ExtensionCall, Note, OptionSpec, Target, builtin, kept, need_consent, programs_in};
+use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, RunNote, builtin, kept, need_consent, programs_in};
 use crate::ops::{ExtendRequest, Extended, OperationOutput};
 
 /// Arguments of `extend`.
@@ -93,7 +93,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
-    let failed = !failures.is_empty() || notes.iter().any(Note::is_failure);
+    let failed = !failures.is_empty() || notes.iter().any(RunNote::is_failure);
     Ok(tell_samples(built).max(u8::from(failed)))
 }
 
@@ -103,7 +103,7 @@ fn calls_of(arguments: &ExtendArguments) -> Result<Vec<ExtensionCall>> {
         return serde_json::from_value(json_or_file(text)?).map_err(wrong);
     }
     let options = arguments.options.as_deref().map(json_or_file).transpose()?.unwrap_or(Json::Null);
-    let target = Target { level: arguments.level, positions: arguments.positions.clone() };
+    let target = CallTarget { level: arguments.level, positions: arguments.positions.clone() };
     let names = &arguments.with;
     // An object whose keys are all named extensions is one of options by name.
     let by_name = options.as_object().is_some_and(|map| !map.is_empty() && map.keys().all(|key| names.contains(key)));

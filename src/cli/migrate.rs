@@ -11,7 +11,7 @@ use super::writing::{DamageArguments, PartsArguments, WriteArguments, tell_damag
 use crate::container::{BuildOptions, is_same_file, read_collection_file, read_json_document, write_document};
 use crate::error::{Error, Result};
 use crate::ops::{
-    Action, FieldChoice, LackingFiles, LibraryRun, MigrateRequest, Migrated, OperationOutput, Taco3Prepared, Taco3Request,
+    FieldAction, FieldChoice, LackingFiles, LibraryRun, MigrateRequest, Migrated, OperationOutput, Taco3Prepared, Taco3Request,
 };
 
 /// Arguments of `migrate`.
@@ -211,7 +211,7 @@ fn text_of_prepared(prepared: &Taco3Prepared) -> String {
         let note = if field.note.is_empty() { String::new() } else { format!("  {}", field.note) };
         text.push_str(&format!("{}  {:24} → {to}{dtype}{note}\n", field.level, field.from));
     }
-    for line in prepared.collection.iter().filter(|line| line.action != Action::Kept) {
+    for line in prepared.collection.iter().filter(|line| line.action != FieldAction::Kept) {
         let word = serde_json::to_value(line.action).unwrap_or_default();
         let (word, to) = (word.as_str().unwrap_or_default(), line.to.as_deref().unwrap_or("–"));
         text.push_str(&format!("collection  {word:8} {} → {to}  {}\n", line.from, line.note));
@@ -257,7 +257,7 @@ fn text(migrated: &Migrated, planned: bool) -> String {
         }
         text.push('\n');
     }
-    for line in migrated.collection.iter().filter(|line| line.action != Action::Kept) {
+    for line in migrated.collection.iter().filter(|line| line.action != FieldAction::Kept) {
         let word = serde_json::to_value(line.action).unwrap_or_default();
         let word = word.as_str().unwrap_or_default();
         let (from, to) = (line.from.as_str(), line.to.as_deref().unwrap_or("–"));

@@ -9,7 +9,9 @@ use super::output::{Terminal, print, print_json, say_failure};
 use super::runner::{operate, run};
 use crate::error::Result;
 use crate::model::Address;
-use crate::ops::publish::{CheckKind, CheckLevel, Layout, Preflight, Prices, Publication, PublishRequest, Published, preflight};
+use crate::ops::publish::{
+    CheckKind, CheckLevel, Preflight, Prices, Publication, PublishLayout, PublishRequest, Published, preflight,
+};
 
 /// Arguments of `publish`.
 #[derive(Debug, clap::Args)]
@@ -49,16 +51,16 @@ pub struct PublishArguments {
 
 /// Layouts by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LayoutName(Layout);
+pub struct LayoutName(PublishLayout);
 
 impl ValueEnum for LayoutName {
     fn value_variants<'a>() -> &'a [Self] {
         const {
             &[
-                LayoutName(Layout::Store),
-                LayoutName(Layout::HuggingFace),
-                LayoutName(Layout::Zenodo),
-                LayoutName(Layout::SourceCooperative),
+                LayoutName(PublishLayout::Store),
+                LayoutName(PublishLayout::HuggingFace),
+                LayoutName(PublishLayout::Zenodo),
+                LayoutName(PublishLayout::SourceCooperative),
             ]
         }
     }
@@ -203,8 +205,8 @@ mod tests {
 
     #[test]
     fn every_layout_and_every_check_that_blocks_and_may_be_accepted_has_its_name() {
-        let named: Vec<Layout> = LayoutName::value_variants().iter().map(|name| name.0).collect();
-        assert_eq!(named, Layout::ALL);
+        let named: Vec<PublishLayout> = LayoutName::value_variants().iter().map(|name| name.0).collect();
+        assert_eq!(named, PublishLayout::ALL);
         assert!(CheckName::value_variants().iter().all(|name| name.0.may_be_accepted()));
     }
 }

@@ -10,7 +10,7 @@ use super::runner::{open, operate};
 use crate::container::{is_same_file, write_document};
 use crate::error::{Error, Result};
 use crate::ops::{QueryRequest, RowChoice, copy_as, json_lines};
-use crate::query::copy_as::Engine;
+use crate::query::copy_as::ParquetEngine;
 use crate::query::{BoxTest, Filter, Query, QueryResult};
 use crate::table::{ParquetOptions, write_parquet};
 
@@ -41,12 +41,12 @@ pub enum CopyAs {
 }
 
 impl CopyAs {
-    fn engine(self) -> Engine {
+    fn engine(self) -> ParquetEngine {
         match self {
-            CopyAs::Duckdb => Engine::DuckDb,
-            CopyAs::Polars => Engine::Polars,
-            CopyAs::Spark => Engine::Spark,
-            CopyAs::Dask => Engine::Dask,
+            CopyAs::Duckdb => ParquetEngine::DuckDb,
+            CopyAs::Polars => ParquetEngine::Polars,
+            CopyAs::Spark => ParquetEngine::Spark,
+            CopyAs::Dask => ParquetEngine::Dask,
         }
     }
 }

@@ -36,7 +36,7 @@ const PACKED: u8 = 5;
 
 /// First line of the file.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Head {
+struct AssemblyHead {
     taco_studio_part: u32,
     collection: Collection,
     levels: Vec<LevelHead>,
@@ -72,7 +72,7 @@ struct ColumnHead {
 /// # Errors
 /// [`crate::error::Kind::Usage`] when the path of a source is not Unicode; cancellation.
 pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>> {
-    let mut stamps = Stamps::default();
+    let mut stamps = ContainerStamps::default();
     let mut levels = Vec::with_capacity(assembly.levels.len());
     let mut tables = Vec::new();
     for (depth, level) in assembly.levels.iter().enumerate() {
@@ -92,7 +92,8 @@ pub fn encode_assembly(assembly: &Assembly, ctx: &JobContext) -> Result<Vec<u8>>
     }
     let file = |(path, stamp): (PathBuf, Stamp)| -> Result<(String, Stamp)> { Ok((text_of(&path)?.to_owned(), stamp)) };
     let files = assembly.version.recorded().into_iter().map(file).collect::<Result<_>>()?;
-    let head = Head { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all, files };
+    let head =
+        AssemblyHead { taco_studio_part: VERSION, collection: assembly.collection.clone(), levels, stamps: stamps.all, files };
     let mut bytes = serde_json::to_vec(&head).map_err(|error| Error::internal("the part can't be written").because(error))?;
     bytes.push(b'\n');
     tables.iter().for_each(|table| bytes.extend(table));
@@ -106,12 +107,12 @@ fn encoded(batch: &RecordBatch) -> Result<Vec<u8>> {
 
 /// Versions of containers by their index; each is kept once.
 #[derive(Default)]
-struct Stamps {
+struct ContainerStamps {
     all: Vec<Arc<Stamp>>,
     known: HashMap<Arc<Stamp>, u32>,
 }
 
-impl Stamps {
+impl ContainerStamps {
     fn number(&mut self, stamp: &Arc<Stamp>) -> u32 {
         if let Some(&known) = self.known.get(stamp) {
             return known;
@@ -123,7 +124,12 @@ impl Stamps {
     }
 }
 
-fn sources_table(assembly: &Assembly, depth: usize, stamps: &mut Stamps, meta: &mut Vec<Vec<usize>>) -> Result<RecordBatch> {
+fn sources_table(
+    assembly: &Assembly,
+    depth: usize,
+    stamps: &mut ContainerStamps,
+    meta: &mut Vec<Vec<usize>>,
+) -> Result<RecordBatch> {
     let (tree, level) = (&assembly.tree.levels[depth], &assembly.levels[depth]);
     let (mut kinds, mut modified, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     let (mut offsets, mut lengths, mut sizes) = (Vec::new(), Vec::new(), Vec::new());
@@ -218,7 +224,8 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
     if version.is_some_and(|version| version > u64::from(VERSION)) {
         return Err(Error::unsupported("this part was planned by a newer version of the studio"));
     }
-    let head: Head = serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
+    let head: AssemblyHead =
+        serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
     if head.levels.is_empty() || head.levels.len() > MAX_LEVELS {
         return Err(damaged(&format!("it has {} levels", head.levels.len())));
     }
@@ -242,7 +249,7 @@ fn decode(file: &ByteSource, ctx: &JobContext) -> Result<Assembly> {
         let [values, rows] = <[RecordBatch; 2]>::try_from(tables).map_err(|_| damaged("a table is missing"))?;
         let batch = typed(&values, &level.columns)?;
         let above = columns.last().map_or(rows.num_rows(), |(ids, _, _): &(StringArray, Vec<bool>, Vec<u32>)| ids.len());
-        let rows = Rows::of(&rows, depth, above, &head.stamps)?;
+        let rows = SourceTable::of(&rows, depth, above, &head.stamps)?;
         if rows.sources.len() != batch.num_rows() {
             return Err(damaged(&format!("the tables of level {depth} have different numbers of rows")));
         }
@@ -310,7 +317,7 @@ fn typed(values: &RecordBatch, columns: &[ColumnHead]) -> Result<RecordBatch> {
 }
 
 /// The decoded table of sources of one level.
-struct Rows {
+struct SourceTable {
     ids: StringArray,
     parents: Vec<u32>,
     sources: Vec<RowSource>,
@@ -318,7 +325,7 @@ struct Rows {
     choices: Vec<(u32, u32)>,
 }
 
-impl Rows {
+impl SourceTable {
     fn of(table: &RecordBatch, depth: usize, above: usize, stamps: &[Arc<Stamp>]) -> Result<Self> {
         let column = |name: &str, dtype: DataType| {
             let array = table.column_by_name(name).filter(|array| *array.data_type() == dtype);

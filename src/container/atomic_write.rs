@@ -28,7 +28,7 @@ pub use object_set::{ObjectSet, Sent};
 pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
 pub use replacement::{Replacement, restore_interrupted};
-use scratch::Made;
+use scratch::CreatedFolders;
 pub(super) use scratch::is_being_edited;
 pub use scratch::{DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside};
 
@@ -40,7 +40,7 @@ pub struct PartialFile {
     /// Tells other processes that it is being written. Dropped before `made`: on Windows it is a file in those folders.
     _lock: Option<File>,
     /// Folders created for it.
-    made: Made,
+    made: CreatedFolders,
 }
 
 /// Where a folder is written until it is whole.
@@ -134,7 +134,7 @@ impl PartialFile {
         if is_remote(target) {
             refuse_object(target, overwrite)?;
             let temporary = NamedTempFile::new().io_at("make a file in the temporary folder", std::env::temp_dir())?;
-            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: Made::default(), _lock: None });
+            return Ok(Self { temporary, target: target.to_owned(), overwrite, made: CreatedFolders::default(), _lock: None });
         }
         begin(target, overwrite)?;
         if target.is_dir() {

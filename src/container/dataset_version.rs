@@ -14,11 +14,11 @@ use crate::remote::RemoteFile;
 
 /// A version of the files of a dataset. Cheap to clone. The default compares nothing: for an archive, whose ranges state its version.
 #[derive(Clone, Default)]
-pub struct DatasetVersion(Arc<Vec<Member>>);
+pub struct DatasetVersion(Arc<Vec<ComparedMember>>);
 
 /// What is compared.
 #[derive(Clone)]
-enum Member {
+enum ComparedMember {
     /// A folder that is still at its path, with the symbolic link that the path may be.
     Folder { path: PathBuf, version: LocalVersion, link: Option<LocalVersion> },
     /// A local file.
@@ -44,14 +44,14 @@ impl DatasetVersion {
         for path in [folder.to_owned(), folder.join("DATA"), folder.join("METADATA")] {
             if let Ok(version) = LocalVersion::at(&path) {
                 let link = if link && path == folder { LocalVersion::of_link(&path).ok() } else { None };
-                members.push(Member::Folder { path, version, link });
+                members.push(ComparedMember::Folder { path, version, link });
             }
         }
         let tables = (0..=MAX_LEVELS).map(|level| format!("{prefix}level{level}.parquet"));
         for name in std::iter::once("COLLECTION.json".to_owned()).chain(tables) {
             let path = folder.join(name);
             if let Ok(version) = LocalVersion::at(&path) {
-                members.push(Member::File { path, version });
+                members.push(ComparedMember::File { path, version });
             }
         }
         Self(Arc::new(members))
@@ -62,21 +62,21 @@ impl DatasetVersion {
     /// # Errors
     /// When one can't be looked at.
     pub fn of_files<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<Self> {
-        let member = |path: &Path| -> Result<Member> {
+        let member = |path: &Path| -> Result<ComparedMember> {
             let version = LocalVersion::at(path).io_at("look at", path)?;
-            Ok(Member::File { path: path.to_owned(), version })
+            Ok(ComparedMember::File { path: path.to_owned(), version })
         };
         Ok(Self(Arc::new(paths.into_iter().map(member).collect::<Result<_>>()?)))
     }
 
     /// The version of open remote files.
     pub(super) fn of_remote(files: Vec<ByteSource>) -> Self {
-        Self(Arc::new(files.into_iter().filter(ByteSource::is_remote).map(Member::Remote).collect()))
+        Self(Arc::new(files.into_iter().filter(ByteSource::is_remote).map(ComparedMember::Remote).collect()))
     }
 
     /// The version of files as another process recorded it with [`DatasetVersion::recorded`].
     pub(super) fn of_record(files: Vec<(PathBuf, Stamp)>) -> Self {
-        Self(Arc::new(files.into_iter().map(|(path, stamp)| Member::Recorded { path, stamp }).collect()))
+        Self(Arc::new(files.into_iter().map(|(path, stamp)| ComparedMember::Recorded { path, stamp }).collect()))
     }
 
     /// The versions of several datasets that are read as one, or of several views of one.
@@ -90,14 +90,14 @@ impl DatasetVersion {
 
     /// The files with what another process or machine can compare: length, modification time, ETag.
     pub(super) fn recorded(&self) -> Vec<(PathBuf, Stamp)> {
-        let record = |member: &Member| match member {
-            Member::Folder { .. } => None,
-            Member::File { path, version } => {
+        let record = |member: &ComparedMember| match member {
+            ComparedMember::Folder { .. } => None,
+            ComparedMember::File { path, version } => {
                 let modified = Modified::of(version.modified());
                 Some((path.clone(), Stamp { size: version.size_bytes(), modified, etag: None, directory: None }))
             }
-            Member::Remote(file) => Some((file.path().to_owned(), file.stamp().as_ref().clone())),
-            Member::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
+            ComparedMember::Remote(file) => Some((file.path().to_owned(), file.stamp().as_ref().clone())),
+            ComparedMember::Recorded { path, stamp } => Some((path.clone(), stamp.clone())),
         };
         self.0.iter().filter_map(record).collect()
     }
@@ -110,19 +110,19 @@ impl DatasetVersion {
         let mut remote = Vec::new();
         for member in self.0.iter() {
             match member {
-                Member::Folder { path, version, link } => {
+                ComparedMember::Folder { path, version, link } => {
                     let is_same_link = link.is_none_or(|link| LocalVersion::of_link(path).is_ok_and(|now| link == now));
                     if !is_same_link || !version.is_same_folder(&now_at(path)?) {
                         return Err(changed(path));
                     }
                 }
-                Member::File { path, version } => {
+                ComparedMember::File { path, version } => {
                     if !version.is_same_file(&now_at(path)?) {
                         return Err(changed(path));
                     }
                 }
-                Member::Remote(file) => remote.extend(file.remote_file().cloned()),
-                Member::Recorded { path, stamp } => match is_remote(path) {
+                ComparedMember::Remote(file) => remote.extend(file.remote_file().cloned()),
+                ComparedMember::Recorded { path, stamp } => match is_remote(path) {
                     true => {
                         let file = ByteSource::open(path)?;
                         if !file.stamp().agrees(stamp) {
@@ -167,7 +167,7 @@ impl DatasetVersion {
 
     /// True when comparing takes no requests.
     fn is_local(&self) -> bool {
-        self.0.iter().all(|member| matches!(member, Member::Folder { .. } | Member::File { .. }))
+        self.0.iter().all(|member| matches!(member, ComparedMember::Folder { .. } | ComparedMember::File { .. }))
     }
 
     /// The same version, with the paths of recorded files replaced where `with` returns another.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::early::is_avro_folder;
 use super::magic_bytes::detect_bytes;
-use super::versioned::{Lists, VERSIONS_FILE, default_version};
+use super::versioned::{VERSIONS_FILE, VersionLists, default_version};
 use super::{ByteSource, Detected, Format, PartSet};
 use crate::error::{Error, IoContext, Result};
 use crate::model::is_remote;
@@ -26,7 +26,7 @@ pub fn detect(path: &Path) -> Result<Detected> {
         return super::detect_remote::detect_remote(path);
     }
     let meta = std::fs::metadata(path).io_at("open", path)?;
-    if meta.is_dir() { detect_folder(path, Lists::Followed) } else { detect_file(path, meta.len()) }
+    if meta.is_dir() { detect_folder(path, VersionLists::Followed) } else { detect_file(path, meta.len()) }
 }
 
 /// The format of a folder that is a dataset with its samples as files below it.
@@ -47,7 +47,7 @@ pub(super) fn is_dataset_folder(path: &Path) -> bool {
     dataset_folder(path).is_some()
 }
 
-fn detect_folder(path: &Path, lists: Lists) -> Result<Detected> {
+fn detect_folder(path: &Path, lists: VersionLists) -> Result<Detected> {
     let has = |name: &str| path.join(name).exists();
     if has("COLLECTION.json") && has("sample.parquet") {
         return Detected::at(Format::Taco3, path);
@@ -69,7 +69,7 @@ fn detect_folder(path: &Path, lists: Lists) -> Result<Detected> {
     if has("TACOLLECTION.json") {
         return Detected::at(Format::Tacollection, &path.join("TACOLLECTION.json"));
     }
-    if has(VERSIONS_FILE) && lists == Lists::Followed {
+    if has(VERSIONS_FILE) && lists == VersionLists::Followed {
         return detect_version(&path.join(VERSIONS_FILE));
     }
     if let Some(first) = PartSet::of(path).and_then(|set| set.files.into_iter().next()) {
@@ -90,7 +90,7 @@ fn detect_folder(path: &Path, lists: Lists) -> Result<Detected> {
 fn detect_version(list: &Path) -> Result<Detected> {
     let version = default_version(list)?;
     let meta = std::fs::metadata(&version).io_at("open", &version)?;
-    if meta.is_dir() { detect_folder(&version, Lists::Refused) } else { detect_file(&version, meta.len()) }
+    if meta.is_dir() { detect_folder(&version, VersionLists::Refused) } else { detect_file(&version, meta.len()) }
 }
 
 fn detect_file(path: &Path, size: u64) -> Result<Detected> {
@@ -101,7 +101,7 @@ fn detect_file(path: &Path, size: u64) -> Result<Detected> {
         && let Some(folder) = path.parent()
         && ["METADATA", "level0.parquet", "sample.parquet"].iter().any(|name| folder.join(name).exists())
     {
-        return detect_folder(folder, Lists::Followed);
+        return detect_folder(folder, VersionLists::Followed);
     }
     if path.file_name().is_some_and(|name| name == VERSIONS_FILE) && head.trim_ascii_start().starts_with(b"{") {
         return detect_version(path);

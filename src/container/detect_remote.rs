@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::hub_datasets::datasets_of_hub;
 use super::magic_bytes::detect_bytes;
 use super::tortilla::{HEADER_SIZE, TortillaHeader, pattern};
-use super::versioned::{Lists, VERSIONS_FILE, default_version};
+use super::versioned::{VERSIONS_FILE, VersionLists, default_version};
 use super::{ByteSource, Detected, Format, PartSet, read_collection};
 use crate::error::{Cause, Error, Result, settled};
 use crate::model::{Address, is_remote, place_above, place_below};
@@ -26,10 +26,10 @@ const HEAD: u64 = 256;
 /// [`Kind::Usage`](crate::error::Kind::Usage) when `path` is no address, [`Kind::Format`](crate::error::Kind::Format) when it
 /// holds no dataset, or the error of the request.
 pub fn detect_remote(path: &Path) -> Result<Detected> {
-    detect_address(path, Lists::Followed)
+    detect_address(path, VersionLists::Followed)
 }
 
-fn detect_address(path: &Path, lists: Lists) -> Result<Detected> {
+fn detect_address(path: &Path, lists: VersionLists) -> Result<Detected> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is no address").at_path(path))?;
     let name = address.name().to_owned();
     let plain = PathBuf::from(address.to_string().trim_end_matches('/'));
@@ -47,8 +47,8 @@ fn detect_address(path: &Path, lists: Lists) -> Result<Detected> {
         let is_third = collection.as_ref().map(is_third_generation).transpose()?.unwrap_or(false);
         return Ok(Detected { format: if is_third { Format::Taco3 } else { Format::Tacocat }, path: plain });
     }
-    if name == VERSIONS_FILE && lists == Lists::Followed {
-        return detect_address(&default_version(&plain)?, Lists::Refused);
+    if name == VERSIONS_FILE && lists == VersionLists::Followed {
+        return detect_address(&default_version(&plain)?, VersionLists::Refused);
     }
     if address.path.ends_with('/') || name.is_empty() {
         return detect_folder(&plain, None, lists);
@@ -107,7 +107,7 @@ fn remote_parts(path: &Path) -> Result<Option<PartSet>> {
     Ok(Some(PartSet { files }))
 }
 
-fn detect_folder(folder: &Path, before: Option<Error>, lists: Lists) -> Result<Detected> {
+fn detect_folder(folder: &Path, before: Option<Error>, lists: VersionLists) -> Result<Detected> {
     let places = [".tacocat/COLLECTION.json", "COLLECTION.json"].map(|name| place_below(folder, name));
     let mut opened = RemoteFile::open_all(&[&places[0], &places[1]], FIRST_OF_DATASET)?.into_iter();
     // As in the Python reader, a `.tacocat` takes precedence over a dataset in the same folder. A request that fails for now
@@ -129,10 +129,10 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: Lists) -> Result<D
                 }
             }
             let list = place_below(folder, VERSIONS_FILE);
-            if lists == Lists::Followed
+            if lists == VersionLists::Followed
                 && settled(RemoteFile::open_if_there(&list, FIRST_OF_DATASET))?.is_ok_and(|file| file.is_some())
             {
-                return detect_address(&default_version(&list)?, Lists::Refused);
+                return detect_address(&default_version(&list)?, VersionLists::Refused);
             }
             let reason = before.or_else(|| other.and_then(Result::err));
             let reason = reason.unwrap_or_else(|| Error::format("there is no dataset at this address").at_path(folder));
@@ -142,7 +142,7 @@ fn detect_folder(folder: &Path, before: Option<Error>, lists: Lists) -> Result<D
 }
 
 /// The only dataset of a repository of a hub; `reason` is the error on other servers, and where the hub gives no list.
-fn detect_in_repository(folder: &Path, reason: Error, lists: Lists) -> Result<Detected> {
+fn detect_in_repository(folder: &Path, reason: Error, lists: VersionLists) -> Result<Detected> {
     let Some(address) = Address::of(folder) else { return Err(reason) };
     let Ok(Some(datasets)) = settled(datasets_of_hub(&address))? else { return Err(reason) };
     match datasets.as_slice() {

@@ -26,7 +26,7 @@ pub struct LevelEdit {
 
 /// A column of an edited table: as it was, by its index, or new, by its index in [`LevelEdit::columns`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Source {
+enum EditedColumn {
     Old(usize),
     New(usize),
 }
@@ -39,14 +39,14 @@ impl LevelEdit {
 
     /// The columns of an edited table with these fields. New ones follow the last metadata column on level 0; below it they are put in
     /// the order of names, as the Python tools write them, where the metadata columns are in that order.
-    fn plan(&self, fields: &[FieldRef]) -> Vec<Source> {
+    fn plan(&self, fields: &[FieldRef]) -> Vec<EditedColumn> {
         let named = |name: &str| self.columns.iter().position(|(field, _)| field.name() == name);
-        let mut planned: Vec<(String, Source)> = Vec::with_capacity(fields.len() + self.columns.len());
+        let mut planned: Vec<(String, EditedColumn)> = Vec::with_capacity(fields.len() + self.columns.len());
         for (index, field) in fields.iter().enumerate() {
             match named(field.name()) {
-                Some(new) => planned.push((field.name().clone(), Source::New(new))),
+                Some(new) => planned.push((field.name().clone(), EditedColumn::New(new))),
                 None if self.dropped.contains(field.name()) => {}
-                None => planned.push((field.name().clone(), Source::Old(index))),
+                None => planned.push((field.name().clone(), EditedColumn::Old(index))),
             }
         }
         let is_metadata = |name: &str| !matches!(name, "id" | "type") && !name.starts_with("internal:");
@@ -56,11 +56,11 @@ impl LevelEdit {
             if planned.iter().any(|(name, _)| name == field.name()) {
                 continue;
             }
-            let follows = |(name, _): &(String, Source)| {
+            let follows = |(name, _): &(String, EditedColumn)| {
                 name.starts_with("internal:") || (sorted && is_metadata(name) && name.as_str() > field.name().as_str())
             };
             let place = planned.iter().position(follows).unwrap_or(planned.len());
-            planned.insert(place, (field.name().clone(), Source::New(index)));
+            planned.insert(place, (field.name().clone(), EditedColumn::New(index)));
         }
         planned.into_iter().map(|(_, source)| source).collect()
     }
@@ -68,8 +68,8 @@ impl LevelEdit {
     /// The columns of the level's table, for [`crate::table::splice_columns`].
     pub(super) fn spliced(&self, schema: &Schema) -> Vec<SplicedColumn> {
         let column = |source| match source {
-            Source::Old(index) => SplicedColumn::Kept(index),
-            Source::New(index) => {
+            EditedColumn::Old(index) => SplicedColumn::Kept(index),
+            EditedColumn::New(index) => {
                 let (field, array) = &self.columns[index];
                 SplicedColumn::New(field.clone(), array.clone())
             }
@@ -80,8 +80,8 @@ impl LevelEdit {
     /// The schema of the level's table after the edit.
     pub(super) fn schema(&self, schema: &Schema) -> Schema {
         let field = |source| match source {
-            Source::Old(index) => schema.field(index).clone(),
-            Source::New(index) => self.columns[index].0.clone(),
+            EditedColumn::Old(index) => schema.field(index).clone(),
+            EditedColumn::New(index) => self.columns[index].0.clone(),
         };
         Schema::new(self.plan(schema.fields()).into_iter().map(field).collect::<Vec<_>>())
     }
@@ -105,11 +105,11 @@ impl LevelEdit {
         let mut arrays: Vec<ArrayRef> = Vec::new();
         for source in self.plan(old.fields()) {
             match source {
-                Source::Old(index) => {
+                EditedColumn::Old(index) => {
                     fields.push(old.field(index).clone());
                     arrays.push(table.column(index).clone());
                 }
-                Source::New(index) => {
+                EditedColumn::New(index) => {
                     let (field, values) = &self.columns[index];
                     let values = arrow::compute::take(values, rows, None)
                         .map_err(|error| Error::internal("a new column has too few values").because(error))?;

@@ -14,22 +14,22 @@ use crate::table::{LevelTable, TableHead};
 /// All levels: footers are read at once, pages on demand.
 #[derive(Default)]
 pub struct LevelSet {
-    levels: Vec<Level>,
+    levels: Vec<StoredLevel>,
     skeleton: OnceLock<Arc<Skeleton>>,
     /// `internal:current_id` and `internal:parent_id` restart at 0 in every part.
     by_part: bool,
 }
 
-struct Level {
-    rows: Rows,
+struct StoredLevel {
+    rows: StoredRows,
     table: OnceLock<Arc<LevelTable>>,
-    positions: OnceLock<Arc<Positions>>,
+    positions: OnceLock<Arc<BytePositions>>,
     sources: OnceLock<Arc<RowParts>>,
     variables: OnceLock<Arc<Variables>>,
 }
 
 /// Storage of a level's rows.
-enum Rows {
+enum StoredRows {
     /// A Parquet file or member of the container.
     File(TableHead),
     /// Built by the reader, for containers without a table for the whole level.
@@ -78,7 +78,7 @@ impl RowParts {
 
 /// `internal:offset`, `internal:size` and `internal:relative_path` of a level.
 #[derive(Debug, Default)]
-pub struct Positions {
+pub struct BytePositions {
     /// Offsets in bytes, when the level has the column.
     pub offsets: Option<Int64Array>,
     /// Sizes in bytes, when the level has the column.
@@ -87,7 +87,7 @@ pub struct Positions {
     pub paths: Option<StringArray>,
 }
 
-impl Positions {
+impl BytePositions {
     /// `(offset, size)` of `row` in bytes, when both are present and non-negative.
     pub fn range(&self, row: u32) -> Option<(u64, u64)> {
         let at = |column: &Option<Int64Array>| {
@@ -113,16 +113,16 @@ impl Variables {
 impl LevelSet {
     /// Levels stored as Parquet files with these footers.
     pub fn new(heads: Vec<TableHead>) -> Self {
-        Self::of_rows(heads.into_iter().map(Rows::File))
+        Self::of_rows(heads.into_iter().map(StoredRows::File))
     }
 
     /// Levels built by a reader, with the mandatory columns `id`, `type` and `internal:parent_id`.
     pub fn of_tables(tables: Vec<LevelTable>) -> Self {
-        Self::of_rows(tables.into_iter().map(|table| Rows::Made(Arc::new(table))))
+        Self::of_rows(tables.into_iter().map(|table| StoredRows::Made(Arc::new(table))))
     }
 
-    fn of_rows(rows: impl Iterator<Item = Rows>) -> Self {
-        let level = |rows| Level {
+    fn of_rows(rows: impl Iterator<Item = StoredRows>) -> Self {
+        let level = |rows| StoredLevel {
             rows,
             table: OnceLock::new(),
             positions: OnceLock::new(),
@@ -151,17 +151,17 @@ impl LevelSet {
     /// Number of rows of `level`; 0 for a level that does not exist.
     pub fn rows(&self, level: usize) -> usize {
         self.levels.get(level).map_or(0, |level| match &level.rows {
-            Rows::File(head) => head.rows(),
-            Rows::Made(table) => table.rows(),
+            StoredRows::File(head) => head.rows(),
+            StoredRows::Made(table) => table.rows(),
         })
     }
 
     /// The columns of `level`, including `internal:*`. Reads no page.
     pub fn fields(&self, level: usize) -> Vec<FieldSpec> {
-        let fields = |level: &Level| {
+        let fields = |level: &StoredLevel| {
             let schema = match &level.rows {
-                Rows::File(head) => head.schema(),
-                Rows::Made(table) => table.schema(),
+                StoredRows::File(head) => head.schema(),
+                StoredRows::Made(table) => table.schema(),
             };
             schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
         };
@@ -171,16 +171,16 @@ impl LevelSet {
     /// The Parquet footer of `level`, or `None` when the reader built the table.
     pub fn head(&self, level: usize) -> Option<&TableHead> {
         match &self.levels.get(level)?.rows {
-            Rows::File(head) => Some(head),
-            Rows::Made(_) => None,
+            StoredRows::File(head) => Some(head),
+            StoredRows::Made(_) => None,
         }
     }
 
     /// The table of `level` when the reader built it, or `None` when it is a Parquet file.
     pub fn made(&self, level: usize) -> Option<Arc<LevelTable>> {
         match &self.levels.get(level)?.rows {
-            Rows::File(_) => None,
-            Rows::Made(table) => Some(table.clone()),
+            StoredRows::File(_) => None,
+            StoredRows::Made(table) => Some(table.clone()),
         }
     }
 
@@ -195,8 +195,8 @@ impl LevelSet {
             return Ok(table.clone());
         }
         let table = match &slot.rows {
-            Rows::File(head) => Arc::new(head.decode(ctx).map_err(|error| self.unreadable(level, error))?),
-            Rows::Made(table) => table.clone(),
+            StoredRows::File(head) => Arc::new(head.decode(ctx).map_err(|error| self.unreadable(level, error))?),
+            StoredRows::Made(table) => table.clone(),
         };
         Ok(slot.table.get_or_init(|| table).clone())
     }
@@ -205,8 +205,8 @@ impl LevelSet {
     pub fn decoded(&self, level: usize) -> Option<&Arc<LevelTable>> {
         let level = self.levels.get(level)?;
         match &level.rows {
-            Rows::Made(table) => Some(table),
-            Rows::File(_) => level.table.get(),
+            StoredRows::Made(table) => Some(table),
+            StoredRows::File(_) => level.table.get(),
         }
     }
 
@@ -229,8 +229,8 @@ impl LevelSet {
         let slot = self.level(level)?;
         match (&slot.rows, slot.table.get()) {
             // A decoded table is reused.
-            (Rows::Made(table), _) | (Rows::File(_), Some(table)) => table.project(names),
-            (Rows::File(head), None) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
+            (StoredRows::Made(table), _) | (StoredRows::File(_), Some(table)) => table.project(names),
+            (StoredRows::File(head), None) => head.decode_columns(Some(names), ctx).map_err(|error| self.unreadable(level, error)),
         }
     }
 
@@ -238,7 +238,7 @@ impl LevelSet {
     ///
     /// # Errors
     /// As [`LevelSet::table`].
-    pub fn positions(&self, level: usize, ctx: &JobContext) -> Result<Arc<Positions>> {
+    pub fn positions(&self, level: usize, ctx: &JobContext) -> Result<Arc<BytePositions>> {
         let slot = self.level(level)?;
         if let Some(positions) = slot.positions.get() {
             return Ok(positions.clone());
@@ -246,7 +246,11 @@ impl LevelSet {
         let names = ["internal:offset", "internal:size", "internal:relative_path"];
         let table = self.columns(level, &names, ctx)?;
         let read = || {
-            Ok(Positions { offsets: table.integers(names[0])?, sizes: table.integers(names[1])?, paths: table.strings(names[2])? })
+            Ok(BytePositions {
+                offsets: table.integers(names[0])?,
+                sizes: table.integers(names[1])?,
+                paths: table.strings(names[2])?,
+            })
         };
         let positions = read().map_err(|error| self.unreadable(level, error))?;
         Ok(slot.positions.get_or_init(|| Arc::new(positions)).clone())
@@ -332,7 +336,7 @@ impl LevelSet {
         Error::format(format!("{folder}level{level}.parquet can't be read")).because(error).of_level(level)
     }
 
-    fn level(&self, level: usize) -> Result<&Level> {
+    fn level(&self, level: usize) -> Result<&StoredLevel> {
         let count = self.levels.len();
         self.levels.get(level).ok_or_else(|| Error::usage(format!("there is no level {level}; the dataset has {count}")))
     }

@@ -68,30 +68,31 @@ pub use extent::{extent_of_samples, is_inside, middle_of, put_extent, settle_ext
 pub use folder::{FolderEdit, FolderReader};
 pub use format::{Detected, Format};
 pub use hub_datasets::datasets_of_hub;
-pub use joined::{ColumnChange, JoinMode, JoinedPart, JoinedReader};
+pub use joined::{JoinMode, JoinedColumnChange, JoinedPart, JoinedReader};
 pub use level_edit::LevelEdit;
-pub use levels::{LevelSet, Positions, RowParts};
+pub use levels::{BytePositions, LevelSet, RowParts};
 pub use open::{OpenOptions, open, open_with};
-pub use opened::Opening;
+pub use opened::OpeningFacts;
 pub use part_writer::{outputs_of, write_indexes, write_part};
 pub use parts::{Parts, PlannedPart, file_name_of, index_name, parse_size};
 pub use plan::{BuildOptions, BuildPlan, Built};
 pub use provenance::{packed_source, raster_source};
-pub use sample_bytes::{SourceCheck, Sources, copy_asset, stream_asset};
+pub use sample_bytes::{CopySources, SourceCheck, copy_asset, stream_asset};
 pub use source::{ByteSource, LocalFile, asset_size, is_same_file, read_asset, stamp_at};
 pub use stale_index::IndexRows;
 pub use subset::tree_order;
 pub use synthetic_levels::{children_table, name_in_file};
 pub use tacocat::{TacocatIndex, TacocatReader};
 pub use tortilla::{
-    CHAIN_ROOT, Chunk, HEADER_SIZE, Item, NestedItem, PartSet, Tortilla, TortillaChange, TortillaDraft, TortillaHeader,
-    TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join, nested_items,
-    object_bytes, part_name, parts_called, patterns_in, stated_format, with_places, write_tortilla, write_tortilla_of,
+    CHAIN_ROOT, HEADER_SIZE, NestedItem, PartSet, SampleChunk, TortillaChange, TortillaDraft, TortillaFile, TortillaHeader,
+    TortillaItem, TortillaOptions, TortillaReader, Widened, change_tortilla, copy_changed, footer_bytes, is_part_of, join,
+    nested_items, object_bytes, part_name, parts_called, patterns_in, stated_format, with_places, write_tortilla,
+    write_tortilla_of,
 };
 pub use versions::expect_containers;
 pub use zip::{
-    Directory, Entry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset, TacoHeader, TailEdit, ZipReader, cut_unfinished,
-    rezipped_dataset, unfinished_end,
+    CentralDirectory, DirectoryEntry, FixedTail, HeaderEntry, LocalHeader, RezippedDataset, TacoHeader, TailEdit, ZipReader,
+    cut_unfinished, rezipped_dataset, unfinished_end,
 };
 
 use std::path::{Path, PathBuf};
@@ -119,7 +120,7 @@ pub const AT_ONCE: usize = 32;
 /// A readable dataset. All calls are blocking and may be made from several threads.
 pub trait ContainerReader: Send + Sync {
     /// The state common to all containers.
-    fn opening(&self) -> &Opening;
+    fn opening(&self) -> &OpeningFacts;
     /// Format, path and size.
     fn info(&self) -> &ContainerInfo {
         &self.opening().info

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::model::{Collection, Finding, Location, Rule};
 
 /// Common state of an opened dataset.
-pub struct Opening {
+pub struct OpeningFacts {
     /// Format, path and size.
     pub info: ContainerInfo,
     /// COLLECTION.json; empty when it could not be read.
@@ -18,7 +18,7 @@ pub struct Opening {
     pub version: DatasetVersion,
 }
 
-impl Opening {
+impl OpeningFacts {
     /// An unreadable collection becomes a note; the samples remain accessible.
     pub fn new(info: ContainerInfo, levels: LevelSet, collection: Result<Collection>, mut notes: Vec<Finding>) -> Self {
         let collection = collection.unwrap_or_else(|error| {

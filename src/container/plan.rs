@@ -140,7 +140,7 @@ pub struct PlannedFolder {
 
 /// `internal:offset` and `internal:size`, indexed by level and row.
 #[derive(Clone, Debug, Default)]
-pub(super) struct RowPositions {
+pub(super) struct PlannedPositions {
     /// Offset of the data in bytes; 0 in a FOLDER.
     pub offsets: Vec<Vec<i64>>,
     /// Size of the data in bytes.
@@ -157,7 +157,7 @@ pub struct BuildPlan {
     /// End offset of the last FILE; in a FOLDER, the total size of the data.
     pub data_end: u64,
     /// Position of every row's data; those of FOLDERs are set while their `__meta__` is generated.
-    pub(super) positions: RowPositions,
+    pub(super) positions: PlannedPositions,
     /// Paths below `DATA/` by level, without trailing slash.
     paths: Vec<StringArray>,
 }
@@ -175,7 +175,7 @@ impl BuildPlan {
             files: Vec::with_capacity(assembly.files()),
             folders: Vec::new(),
             data_end: start,
-            positions: RowPositions { offsets: zeros(), sizes: zeros() },
+            positions: PlannedPositions { offsets: zeros(), sizes: zeros() },
             paths: relative_paths(assembly),
         };
         let roots: Vec<u32> = (0..tree.levels.first().map_or(0, |level| level.len()) as u32).collect();
@@ -228,7 +228,7 @@ impl BuildPlan {
     pub(super) fn local_meta(
         &self,
         assembly: &Assembly,
-        positions: &RowPositions,
+        positions: &PlannedPositions,
         folder: &PlannedFolder,
         options: &BuildOptions,
     ) -> Result<Vec<u8>> {
@@ -262,7 +262,7 @@ impl BuildPlan {
     fn level_table(
         &self,
         assembly: &Assembly,
-        positions: &RowPositions,
+        positions: &PlannedPositions,
         depth: usize,
         options: &BuildOptions,
     ) -> Result<(Schema, Vec<u8>)> {
@@ -304,7 +304,7 @@ impl BuildPlan {
     pub(super) fn consolidated(
         &self,
         assembly: &Assembly,
-        positions: &RowPositions,
+        positions: &PlannedPositions,
         options: &BuildOptions,
         ctx: &JobContext,
     ) -> Result<Vec<(String, Vec<u8>)>> {

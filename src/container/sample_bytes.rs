@@ -13,7 +13,7 @@ use super::atomic_write::PartialFile;
 use super::damage::{OnDamage, named};
 use super::source::{asset_size, changed, is_same_file};
 use super::zip::{Checksums, HEADER_ROOM, is_archive, stated_before};
-use super::{Assembly, BuildPlan, ByteSource, DatasetVersion, Directory, RowSource, TacoHeader};
+use super::{Assembly, BuildPlan, ByteSource, CentralDirectory, DatasetVersion, RowSource, TacoHeader};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Modified, Stamp, is_remote};
@@ -36,7 +36,7 @@ type ReadAt = dyn FnMut(u64, &mut [u8]) -> Result<()>;
 
 /// Facts about one copied sample.
 #[derive(Clone, Copy, Debug)]
-pub struct Copied {
+pub struct CopiedSample {
     /// CRC-32 of the bytes.
     pub crc: u32,
     /// Modification time of a local file.
@@ -45,7 +45,7 @@ pub struct Copied {
 
 /// The sources of one copy: open containers and the damaged samples found.
 #[derive(Default)]
-pub struct Sources {
+pub struct CopySources {
     containers: Mutex<HashMap<Arc<Path>, Arc<OpenContainer>>>,
     /// Index of the first planned remote file that is not prefetched yet.
     ahead: Mutex<usize>,
@@ -90,7 +90,7 @@ impl OpenContainer {
             false => ChecksumSource::None,
             // A remote directory may be larger than the copied data, while local headers are fetched with the data.
             true if self.file.is_remote() => ChecksumSource::Headers,
-            true => match settled(Directory::read(&self.file))? {
+            true => match settled(CentralDirectory::read(&self.file))? {
                 Ok(directory) => ChecksumSource::Directory(Checksums::of(&directory)),
                 Err(_) => ChecksumSource::Headers,
             },
@@ -104,7 +104,7 @@ impl OpenContainer {
             return Ok(known.as_ref());
         }
         let found = match self.file.is_remote() {
-            true => settled(Directory::read(&self.file))?.ok().map(|directory| Checksums::of(&directory)),
+            true => settled(CentralDirectory::read(&self.file))?.ok().map(|directory| Checksums::of(&directory)),
             false => None,
         };
         Ok(self.remote_directory.get_or_init(|| found).as_ref())
@@ -164,12 +164,12 @@ impl OpenContainer {
 }
 
 /// Verifies samples that are read by code other than a copy.
-pub struct SourceCheck(Sources);
+pub struct SourceCheck(CopySources);
 
 impl SourceCheck {
     /// A check that handles damaged data as stated.
     pub fn new(on_damage: OnDamage) -> Self {
-        Self(Sources::new(on_damage))
+        Self(CopySources::new(on_damage))
     }
 
     /// Verifies a sample's data, if its container stores a checksum. `name` returns the sample's path.
@@ -194,7 +194,7 @@ impl SourceCheck {
     }
 }
 
-impl Sources {
+impl CopySources {
     /// Sources of a copy that handles damaged data as stated.
     pub fn new(on_damage: OnDamage) -> Self {
         Self { on_damage, ..Self::default() }
@@ -298,7 +298,7 @@ impl Sources {
     ///
     /// # Errors
     /// [`Kind::Changed`], [`Kind::Damaged`] or an IO error, with the sample's path.
-    pub fn read_into(&self, source: &RowSource, name: &dyn Fn() -> String, buffer: &mut [u8]) -> Result<Copied> {
+    pub fn read_into(&self, source: &RowSource, name: &dyn Fn() -> String, buffer: &mut [u8]) -> Result<CopiedSample> {
         let mut modified = None;
         let mut held = None;
         match source {
@@ -308,7 +308,7 @@ impl Sources {
                 remote_planned(path, *size)?.read_into(0, buffer).io_at("read the sample", &**path)?;
             }
             RowSource::Asset { path: AssetPath::File(path), size, modified: planned } => {
-                let mut file = PlannedFile::open(path, *size, *planned)?;
+                let mut file = WholeLocalFile::open(path, *size, *planned)?;
                 file.file.read_exact(buffer).io_at("read the sample", &**path)?;
                 modified = file.end(path)?;
             }
@@ -326,20 +326,20 @@ impl Sources {
         if let Some((held, offset, size, is_known)) = held {
             self.compare(&held, (offset, size, is_known), crc, name)?;
         }
-        Ok(Copied { crc, modified })
+        Ok(CopiedSample { crc, modified })
     }
 
-    /// CRC-32 and modification time of a sample's data: as its container states it where [`Sources::stream`] verifies that, otherwise
+    /// CRC-32 and modification time of a sample's data: as its container states it where [`CopySources::stream`] verifies that, otherwise
     /// computed.
     ///
     /// # Errors
-    /// As [`Sources::read_into`].
-    pub fn checksum(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<Copied> {
+    /// As [`CopySources::read_into`].
+    pub fn checksum(&self, source: &RowSource, name: &dyn Fn() -> String, ctx: &JobContext) -> Result<CopiedSample> {
         if self.on_damage == OnDamage::Stop
             && let RowSource::Asset { path: AssetPath::Range { container, offset, size: length, stamp }, size, .. } = source
             && let Some(crc) = self.container(container, *offset, *length, stamp.as_ref())?.crc(*offset, *size, stamp.is_some())?
         {
-            return Ok(Copied { crc, modified: None });
+            return Ok(CopiedSample { crc, modified: None });
         }
         self.stream(source, name, ctx, &mut |_| Ok(()))
     }
@@ -347,14 +347,14 @@ impl Sources {
     /// Streams a sample's data through `sink` in chunks. `name` returns the sample's path.
     ///
     /// # Errors
-    /// As [`Sources::read_into`], and the errors of `sink`.
+    /// As [`CopySources::read_into`], and the errors of `sink`.
     pub fn stream(
         &self,
         source: &RowSource,
         name: &dyn Fn() -> String,
         ctx: &JobContext,
         sink: &mut dyn FnMut(&[u8]) -> Result<()>,
-    ) -> Result<Copied> {
+    ) -> Result<CopiedSample> {
         let mut held = None;
         let mut planned_file = None;
         let (mut read, size): (Box<ReadAt>, u64) = match source {
@@ -363,7 +363,7 @@ impl Sources {
                 (Box::new(move |at, buffer| file.read_into(at, buffer).io_at("read the sample", &*path)), *size)
             }
             RowSource::Asset { path: AssetPath::File(path), size, modified } => {
-                let planned = PlannedFile::open(path, *size, *modified)?;
+                let planned = WholeLocalFile::open(path, *size, *modified)?;
                 let mut file = planned.file.try_clone().io_at("open the sample", &**path)?;
                 planned_file = Some((planned, path.clone()));
                 let path = path.clone();
@@ -404,7 +404,7 @@ impl Sources {
             self.compare(&held, place, crc, name)?;
         }
         let modified = planned_file.map(|(planned, path)| planned.end(&path)).transpose()?.flatten();
-        Ok(Copied { crc, modified })
+        Ok(CopiedSample { crc, modified })
     }
 
     /// Compares a computed CRC-32 with the container's for the range.
@@ -464,13 +464,13 @@ fn rewritten(what: String) -> Error {
 }
 
 /// A local file that is read as a whole.
-pub struct PlannedFile {
+pub struct WholeLocalFile {
     /// The open file.
     pub file: File,
     opened: std::fs::Metadata,
 }
 
-impl PlannedFile {
+impl WholeLocalFile {
     /// Opens a file and compares its size with the plan's, on which all later offsets depend, and its modification time when
     /// known.
     ///
@@ -517,7 +517,7 @@ pub fn stream_asset(
     sink: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Vec<String>> {
     let source = RowSource::asset(asset.clone(), asset_size(asset)?);
-    let sources = Sources::new(on_damage);
+    let sources = CopySources::new(on_damage);
     sources.stream(&source, &|| asset.to_string(), ctx, sink)?;
     sources.finish()
 }
@@ -571,18 +571,18 @@ mod tests {
         let bytes = std::fs::read(&path).expect("reads");
         let reader = ZipReader::open(&path).expect("opens");
         let source = |row| reader.source(0, row).expect("is there");
-        let read = |sources: &Sources, row| {
+        let read = |sources: &CopySources, row| {
             let source = source(row);
             sources.read_into(&source, &name, &mut vec![0; source.size_bytes() as usize]).map(drop)
         };
-        let sources = Sources::default();
+        let sources = CopySources::default();
         read(&sources, 0).expect("reads");
         // Equal bytes: only the modification time differs, which is compared at the end.
         overwrite(&path, &bytes);
         read(&sources, 1).expect("reads");
         assert_eq!(sources.finish().expect_err("was overwritten").kind(), Kind::Changed);
         // Different bytes: the first read of them fails.
-        let sources = Sources::default();
+        let sources = CopySources::default();
         let reader = ZipReader::open(&path).expect("opens");
         let (first, second) = (reader.source(0, 0).expect("is there"), reader.source(0, 1).expect("is there"));
         sources.read_into(&first, &name, &mut vec![0; first.size_bytes() as usize]).expect("reads");
@@ -596,7 +596,7 @@ mod tests {
         let reader = ZipReader::open(&path).expect("opens");
         let second = reader.source(0, 1).expect("is there");
         for (on_damage, passes) in [(OnDamage::Stop, false), (OnDamage::Keep, true)] {
-            let sources = Sources::new(on_damage);
+            let sources = CopySources::new(on_damage);
             let read = sources.stream(&second, &name, &JobContext::default(), &mut |_| Ok(()));
             assert_eq!(read.as_ref().err().map(Error::kind), (!passes).then_some(Kind::Damaged), "{read:?}");
             assert_eq!(sources.finish().expect("nobody wrote"), if passes { vec![name()] } else { Vec::new() });
@@ -610,7 +610,7 @@ mod tests {
         std::fs::write(&path, [1; 100]).expect("writes");
         let meta = std::fs::metadata(&path).expect("is there");
         let source = RowSource::Asset { path: AssetPath::file(path.as_path()), size: 100, modified: Modified::of_file(&meta) };
-        let sources = Sources::default();
+        let sources = CopySources::default();
         let read = |change: &dyn Fn()| {
             let sink = &mut |_: &[u8]| {
                 change();

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::{Directory, HeaderEntry};
+use super::{CentralDirectory, HeaderEntry};
 use crate::error::{Error, IoContext, Kind, Result, settled};
 use crate::files::LocalVersion;
 use crate::handles::SharedFile;
 use crate::model::{AssetPath, PackedMember, Stamp, is_remote};
-use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile};
+use crate::remote::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile};
 use crate::table::ParquetSlice;
 use crate::unpack::UnpackedMember;
 
@@ -26,7 +26,7 @@ pub struct ByteSource {
 pub type LocalFile = ByteSource;
 
 struct Inner {
-    bytes: Origin,
+    bytes: SourceOrigin,
     path: Arc<Path>,
     /// The version of the file at opening.
     stamp: Arc<Stamp>,
@@ -37,7 +37,7 @@ const METADATA_WHOLE: u64 = 32 << 20;
 /// Bytes at the end of a larger table that contain its footer.
 const FOOTER: u64 = 128 << 10;
 
-enum Origin {
+enum SourceOrigin {
     Local(Arc<SharedFile>),
     Remote(Arc<RemoteFile>),
     /// The data of one file in an archive.
@@ -81,20 +81,20 @@ impl ByteSource {
     /// Wraps an open remote file.
     pub fn of_remote(file: Arc<RemoteFile>, path: &Path) -> Self {
         let stamp = file.identity().stamp();
-        Self { inner: Arc::new(Inner { bytes: Origin::Remote(file), path: path.into(), stamp: stamp.into() }) }
+        Self { inner: Arc::new(Inner { bytes: SourceOrigin::Remote(file), path: path.into(), stamp: stamp.into() }) }
     }
 
     fn of_packed(member: &PackedMember) -> Result<Self> {
         let data = UnpackedMember::open(member)?;
         let stamp = Stamp { size: data.size_bytes(), directory: None, ..member.stamp.as_ref().clone() };
         let path = Arc::from(PathBuf::from(member.to_string()));
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Unpacked(data), path, stamp: stamp.into() }) })
+        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Unpacked(data), path, stamp: stamp.into() }) })
     }
 
     fn open_local(path: &Path) -> Result<Self> {
         let file = SharedFile::open(path).io_at("open", path)?;
         let stamp = stamp_of_open(&file).io_at("read", path)?;
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path: path.into(), stamp: stamp.into() }) })
+        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Local(file), path: path.into(), stamp: stamp.into() }) })
     }
 
     /// Wraps an open temporary file without a name.
@@ -102,7 +102,7 @@ impl ByteSource {
         let open = SharedFile::of_nameless(file).and_then(|file| Ok((stamp_of_open(&file)?, file)));
         let (stamp, file) = open.map_err(|error| Error::internal("a temporary file can't be read").because(error))?;
         let path = Arc::from(Path::new(""));
-        Ok(Self { inner: Arc::new(Inner { bytes: Origin::Local(file), path, stamp: stamp.into() }) })
+        Ok(Self { inner: Arc::new(Inner { bytes: SourceOrigin::Local(file), path, stamp: stamp.into() }) })
     }
 
     /// Path or address of the file.
@@ -132,7 +132,7 @@ impl ByteSource {
         }
         let copied = own.size == stamp.size
             && stamp.directory.is_some()
-            && settled(Directory::read(self))?.is_ok_and(|directory| stamp.directory == Some(directory.digest));
+            && settled(CentralDirectory::read(self))?.is_ok_and(|directory| stamp.directory == Some(directory.digest));
         if copied { Ok(()) } else { Err(changed(self.path(), stamp, own)) }
     }
 
@@ -141,7 +141,7 @@ impl ByteSource {
     /// # Errors
     /// [`Kind::Changed`] when the file was modified.
     pub fn expect_unchanged(&self) -> Result<()> {
-        let Origin::Local(file) = &self.inner.bytes else { return Ok(()) };
+        let SourceOrigin::Local(file) = &self.inner.bytes else { return Ok(()) };
         let now = stamp_of_open(file).io_at("read", self.path())?;
         if now == *self.inner.stamp { Ok(()) } else { Err(changed(self.path(), &self.inner.stamp, &now)) }
     }
@@ -149,8 +149,8 @@ impl ByteSource {
     /// The open remote file; `None` for a local one.
     pub(super) fn remote_file(&self) -> Option<&Arc<RemoteFile>> {
         match &self.inner.bytes {
-            Origin::Remote(file) => Some(file),
-            Origin::Local(_) | Origin::Unpacked(_) => None,
+            SourceOrigin::Remote(file) => Some(file),
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => None,
         }
     }
 
@@ -160,8 +160,10 @@ impl ByteSource {
     /// When the file can't be looked at, or was replaced and has to be opened again.
     pub(super) fn local_version(&self) -> Result<Option<LocalVersion>> {
         match &self.inner.bytes {
-            Origin::Remote(_) | Origin::Unpacked(_) => Ok(None),
-            Origin::Local(file) => file.handle().and_then(|file| LocalVersion::of(&file)).io_at("look at", self.path()).map(Some),
+            SourceOrigin::Remote(_) | SourceOrigin::Unpacked(_) => Ok(None),
+            SourceOrigin::Local(file) => {
+                file.handle().and_then(|file| LocalVersion::of(&file)).io_at("look at", self.path()).map(Some)
+            }
         }
     }
 
@@ -188,16 +190,16 @@ impl ByteSource {
 
     /// True when reading takes requests to a server.
     pub fn is_remote(&self) -> bool {
-        matches!(self.inner.bytes, Origin::Remote(_))
+        matches!(self.inner.bytes, SourceOrigin::Remote(_))
     }
 
     /// Identifies the version that is read: length, modification time, ETag.
-    pub fn identity(&self) -> Identity {
+    pub fn identity(&self) -> FileIdentity {
         match &self.inner.bytes {
-            Origin::Remote(file) => file.identity().clone(),
-            Origin::Local(_) | Origin::Unpacked(_) => {
+            SourceOrigin::Remote(file) => file.identity().clone(),
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let Stamp { size, modified, .. } = *self.inner.stamp;
-                Identity { etag: None, modified_ms: modified.milliseconds(), size }
+                FileIdentity { etag: None, modified_ms: modified.milliseconds(), size }
             }
         }
     }
@@ -218,9 +220,9 @@ impl ByteSource {
     /// An IO error, also at the end of the file.
     pub fn read_into(&self, offset: u64, buffer: &mut [u8]) -> std::io::Result<()> {
         match &self.inner.bytes {
-            Origin::Local(file) => file.read_exact_at(offset, buffer),
-            Origin::Unpacked(data) => data.read_into(offset, buffer),
-            Origin::Remote(file) => {
+            SourceOrigin::Local(file) => file.read_exact_at(offset, buffer),
+            SourceOrigin::Unpacked(data) => data.read_into(offset, buffer),
+            SourceOrigin::Remote(file) => {
                 let bytes = file.read(offset, buffer.len() as u64).map_err(std::io::Error::other)?;
                 buffer.copy_from_slice(&bytes);
                 Ok(())
@@ -242,8 +244,8 @@ impl ByteSource {
             .hint("the file may be cut short: compare its size with the original"));
         }
         match &self.inner.bytes {
-            Origin::Remote(file) => file.read(offset, size),
-            Origin::Local(_) | Origin::Unpacked(_) => {
+            SourceOrigin::Remote(file) => file.read(offset, size),
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let mut buffer = vec![0; size as usize];
                 self.read_into(offset, &mut buffer).io_at("read", &*self.inner.path)?;
                 Ok(buffer.into())
@@ -257,8 +259,10 @@ impl ByteSource {
     /// As [`ByteSource::read`].
     pub fn read_ranges(&self, ranges: &[(u64, u64)]) -> Result<Vec<Bytes>> {
         match &self.inner.bytes {
-            Origin::Remote(file) => file.read_ranges(ranges),
-            Origin::Local(_) | Origin::Unpacked(_) => ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect(),
+            SourceOrigin::Remote(file) => file.read_ranges(ranges),
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
+                ranges.iter().map(|&(offset, size)| self.read(offset, size)).collect()
+            }
         }
     }
 
@@ -267,7 +271,7 @@ impl ByteSource {
     /// # Errors
     /// When a request fails.
     pub fn prefetch(&self, ranges: &[(u64, u64)]) -> Result<()> {
-        if let Origin::Remote(file) = &self.inner.bytes {
+        if let SourceOrigin::Remote(file) = &self.inner.bytes {
             let inside: Vec<(u64, u64)> = ranges.iter().copied().filter(|&(offset, size)| self.contains(offset, size)).collect();
             file.prefetch(&inside)?;
         }
@@ -313,8 +317,8 @@ impl ByteSource {
         }
         let file = self.clone();
         let slice = ParquetSlice::new(size, move |start, length| match &file.inner.bytes {
-            Origin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
-            Origin::Local(_) | Origin::Unpacked(_) => {
+            SourceOrigin::Remote(remote) => remote.read(offset + start, length as u64).map_err(std::io::Error::other),
+            SourceOrigin::Local(_) | SourceOrigin::Unpacked(_) => {
                 let mut buffer = vec![0; length];
                 file.read_into(offset + start, &mut buffer)?;
                 Ok(buffer.into())

@@ -11,7 +11,7 @@ use crate::jobs::JobContext;
 use crate::table::LevelTable;
 
 /// `(offset, length)` in bytes of each row's data; `None` when the file states an invalid range.
-pub type Ranges = Vec<Option<(u64, u64)>>;
+pub type RowRanges = Vec<Option<(u64, u64)>>;
 
 /// Input of [`level_tables`] for one level; all vectors have one entry per row.
 pub struct MadeLevel {
@@ -24,7 +24,7 @@ pub struct MadeLevel {
     /// Row of the parent in the level above; on level 0 the row itself.
     pub parents: Vec<u32>,
     /// Byte ranges of the samples; `None` when samples are separate files.
-    pub ranges: Option<Ranges>,
+    pub ranges: Option<RowRanges>,
     /// File name of each row's part, when there are several parts.
     pub sources: Option<Vec<Arc<str>>>,
     /// Paths below `DATA/`, when they differ from the ids.

@@ -51,9 +51,9 @@ pub fn read_tables(folder: &Path, prefix: &str) -> Result<TableFiles> {
     Err(changed(folder).hint("wait until no other program writes to it"))
 }
 
-type Tables = (Vec<TableHead>, Result<Collection>);
+type LevelTables = (Vec<TableHead>, Result<Collection>);
 
-fn read_local(folder: &Path, prefix: &str) -> Result<Tables> {
+fn read_local(folder: &Path, prefix: &str) -> Result<LevelTables> {
     let root = Root::new(folder);
     let source = within(&root, COLLECTION).and_then(|_| ByteSource::open(&place_below(folder, COLLECTION)));
     let (_, collection) = collection_in(source)?;

@@ -13,7 +13,7 @@ use crate::text::PrintableLine;
 pub(super) const VERSIONS_FILE: &str = "taco.json";
 /// What detection does with a list of versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lists {
+pub(super) enum VersionLists {
     /// The default version is the dataset.
     Followed,
     /// A version cannot be a list itself.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::damage::named;
 use super::source::stamp_at;
 use super::zip::is_archive;
-use super::{Assembly, ByteSource, Directory, RowSource};
+use super::{Assembly, ByteSource, CentralDirectory, RowSource};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, Payload, SamplePath, Stamp, Tortilla};
@@ -114,6 +114,6 @@ impl Assembly {
 /// The version of a local archive including its directory digest. A remote one is identified by its ETag.
 fn with_directory(asset: &AssetPath, stamp: &Stamp) -> Option<Stamp> {
     let file = ByteSource::open_for(asset).ok().filter(|file| !file.is_remote() && is_archive(file).unwrap_or(false))?;
-    let directory = Directory::read(&file).ok()?;
+    let directory = CentralDirectory::read(&file).ok()?;
     Some(Stamp { directory: Some(directory.digest), ..stamp.clone() })
 }

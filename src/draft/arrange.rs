@@ -193,17 +193,17 @@ pub(super) fn rename_many(dataset: &mut Dataset, names: Vec<(NodePath, Arc<str>)
 }
 
 /// Searches ids for a literal text or a regular expression.
-enum Finder<'a> {
+enum IdFinder<'a> {
     Text(&'a str),
     Regex(regex::Regex),
 }
 
-impl Finder<'_> {
+impl IdFinder<'_> {
     fn replaced<'t>(&self, id: &'t str, by: &str) -> Cow<'t, str> {
         match self {
-            Finder::Text(text) if id.contains(text) => id.replace(text, by).into(),
-            Finder::Text(_) => id.into(),
-            Finder::Regex(regex) => regex.replace_all(id, by),
+            IdFinder::Text(text) if id.contains(text) => id.replace(text, by).into(),
+            IdFinder::Text(_) => id.into(),
+            IdFinder::Regex(regex) => regex.replace_all(id, by),
         }
     }
 }
@@ -220,8 +220,8 @@ pub(super) fn rename_by(
         return Err(Error::usage("there is no text to look for"));
     }
     let finder = match regex {
-        false => Finder::Text(find),
-        true => Finder::Regex(
+        false => IdFinder::Text(find),
+        true => IdFinder::Regex(
             regex::Regex::new(find).map_err(|error| Error::usage("this is not a regular expression").because(error).at(find))?,
         ),
     };
@@ -248,7 +248,7 @@ pub(super) fn rename_by(
 }
 
 /// Computes the new version of a tortilla, or `None` when unchanged. The second argument is the ids of its ancestors.
-type Change<'a> = dyn FnMut(&Tortilla, &[Arc<str>]) -> Result<Option<Tortilla>> + 'a;
+type TortillaChangeFn<'a> = dyn FnMut(&Tortilla, &[Arc<str>]) -> Result<Option<Tortilla>> + 'a;
 
 /// Applies `change` to every tortilla of a level; `None` when none changed.
 pub(super) fn map_level(
@@ -256,7 +256,7 @@ pub(super) fn map_level(
     level: usize,
     depth: usize,
     above: &mut Vec<Arc<str>>,
-    change: &mut Change<'_>,
+    change: &mut TortillaChangeFn<'_>,
 ) -> Result<Option<Arc<Tortilla>>> {
     if depth == level {
         return Ok(change(tortilla, above)?.map(Arc::new));

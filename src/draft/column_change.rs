@@ -81,7 +81,7 @@ pub(super) fn change_column(dataset: &mut Dataset, level: usize, change: &Column
 }
 
 /// The change of the rows of one tortilla.
-struct Plan<'a> {
+struct RowChange<'a> {
     change: &'a ColumnChange,
     schema: Schema,
     /// Index of the field before the change.
@@ -90,7 +90,7 @@ struct Plan<'a> {
     fill: Value,
 }
 
-fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a DataType>) -> Result<Option<Plan<'a>>> {
+fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a DataType>) -> Result<Option<RowChange<'a>>> {
     let found = tortilla.field(change.name());
     let mut fields = tortilla.schema.to_vec();
     let mut fill = Value::Null;
@@ -135,7 +135,7 @@ fn plan<'a>(tortilla: &Tortilla, change: &'a ColumnChange, target: Option<&'a Da
             fields.splice(start..index + 1, parts);
         }
     }
-    Ok(Some(Plan { change, schema: fields.into(), index, target, fill }))
+    Ok(Some(RowChange { change, schema: fields.into(), index, target, fill }))
 }
 
 fn free(tortilla: &Tortilla, name: &str) -> Result<()> {
@@ -152,7 +152,7 @@ fn fitting(value: &Value, field: &FieldSpec) -> Result<Value> {
         .ok_or_else(|| Error::usage(format!("the value does not fit {}, which is {}", field.name, dtype_name(&field.dtype))))
 }
 
-impl Plan<'_> {
+impl RowChange<'_> {
     fn row(&self, sample: &Sample, tortilla: &Tortilla) -> Result<Arc<[Value]>> {
         if matches!(self.change, ColumnChange::Rename { .. } | ColumnChange::Describe { .. }) {
             return Ok(sample.values.clone());

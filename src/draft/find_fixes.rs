@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use super::file_kind::Kinds;
-use super::fitting::{Actions, Fitting};
+use super::fitting::{Fitting, FittingActions};
 use super::tray_index::TrayIndex;
 use super::{Care, Edit, Fix, FixVerb, Structure};
 use crate::error::{Error, Result};
@@ -68,7 +68,7 @@ pub fn apply_alike(dataset: &Dataset, structure: &Structure, tray: &TrayIndex, k
 pub fn fill_missing(dataset: &Dataset, structure: &Structure) -> Option<(Edit, u64)> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let label = |roots: u64| tr_n!(roots, "Pad {n} root", "Pad {n} roots", n = roots);
-    each(dataset, structure, &TrayIndex::default(), &Kinds::default(), roots, Actions::only_pads, label)
+    each(dataset, structure, &TrayIndex::default(), &Kinds::default(), roots, FittingActions::only_pads, label)
 }
 
 /// Removes the roots of one shape in a single edit, for a draft of their own; also returns those roots in order.
@@ -247,7 +247,7 @@ fn each(
     tray: &TrayIndex,
     kinds: &Kinds,
     roots: impl Iterator<Item = usize>,
-    mut wanted: impl FnMut(&Actions) -> bool,
+    mut wanted: impl FnMut(&FittingActions) -> bool,
     label: impl Fn(u64) -> String,
 ) -> Option<(Edit, u64)> {
     let model = model_of(dataset, structure)?;
@@ -314,7 +314,7 @@ fn fit_types(dataset: &Dataset, structure: &Structure, kinds: &Kinds) -> Option<
     let label =
         |roots: u64| tr_n!(roots, "Give {n} root the type of the others", "Give {n} roots the type of the others", n = roots);
     let (mut care, mut renames, mut drops) = (Care::Safe, Vec::new(), Vec::new());
-    let note = |actions: &Actions| {
+    let note = |actions: &FittingActions| {
         care = care.max(actions.care());
         renames.extend_from_slice(&actions.renames);
         drops.extend_from_slice(&actions.drops);

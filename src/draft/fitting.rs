@@ -14,7 +14,7 @@ use crate::model::{Dataset, Payload, Sample, Tortilla, free_padding_number, padd
 
 /// The actions that fit a FOLDER to its pattern.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Actions {
+pub(super) struct FittingActions {
     placed: u64,
     padded: u64,
     renamed: u64,
@@ -33,7 +33,7 @@ pub(super) struct Actions {
     pub drops: Vec<String>,
 }
 
-impl Actions {
+impl FittingActions {
     pub fn total(&self) -> u64 {
         self.placed + self.padded + self.renamed + self.moved + self.wrapped + self.dropped
     }
@@ -94,13 +94,13 @@ pub(super) struct Fitting<'a> {
     pub used: BTreeSet<u32>,
     /// The files in `used` that were taken for this root.
     pub taken: Vec<u32>,
-    pub actions: Actions,
+    pub actions: FittingActions,
 }
 
 impl<'a> Fitting<'a> {
     /// Starts with one root; the tray files in `used` are taken already.
     pub fn new(dataset: &'a Dataset, structure: &'a Structure, tray: &'a TrayIndex, kinds: &'a Kinds, used: BTreeSet<u32>) -> Self {
-        Self { dataset, kinds, inside: Vec::new(), structure, tray, used, taken: Vec::new(), actions: Actions::default() }
+        Self { dataset, kinds, inside: Vec::new(), structure, tray, used, taken: Vec::new(), actions: FittingActions::default() }
     }
 
     /// Returns `found` fitted to `wanted`, recursively.

@@ -12,7 +12,7 @@ use crate::model::{Collection, Dataset};
 
 /// One entry of the history.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct HistoryStep {
     /// Description of the edit.
     pub label: String,
     /// The inverse edit (in the redo stack, the edit itself).
@@ -21,7 +21,7 @@ pub struct Step {
     bytes: u64,
 }
 
-impl Step {
+impl HistoryStep {
     fn new(label: String, edit: Edit) -> Self {
         let bytes = edit_bytes(&edit);
         Self { label, edit, bytes }
@@ -41,8 +41,8 @@ pub struct Draft {
     saved_step: usize,
     /// Steps of the saved revision that are before the first edit since; the others were undone for good.
     shared_steps: usize,
-    undo: VecDeque<Step>,
-    redo: Vec<Step>,
+    undo: VecDeque<HistoryStep>,
+    redo: Vec<HistoryStep>,
     /// Approximate memory of all steps in bytes.
     held: u64,
     budget: u64,
@@ -190,7 +190,7 @@ impl Draft {
 
     fn note(&mut self, label: String, inverse: Edit) {
         self.shared_steps = self.shared_steps.min(self.step_number());
-        let step = Step::new(label, inverse);
+        let step = HistoryStep::new(label, inverse);
         self.held += step.bytes;
         self.undo.push_back(step);
         self.held -= self.redo.drain(..).map(|step| step.bytes).sum::<u64>();
@@ -226,7 +226,7 @@ impl Draft {
         let step = self.undo.pop_back().ok_or_else(|| Error::usage("there is nothing to undo"))?;
         self.held -= step.bytes;
         let inverse = step.edit.apply_to(&mut self.content)?;
-        let again = Step::new(step.label.clone(), inverse);
+        let again = HistoryStep::new(step.label.clone(), inverse);
         self.held += again.bytes;
         self.redo.push(again);
         self.revision += 1;
@@ -241,7 +241,7 @@ impl Draft {
         let step = self.redo.pop().ok_or_else(|| Error::usage("there is nothing to redo"))?;
         self.held -= step.bytes;
         let inverse = step.edit.apply_to(&mut self.content)?;
-        let back = Step::new(step.label.clone(), inverse);
+        let back = HistoryStep::new(step.label.clone(), inverse);
         self.held += back.bytes;
         self.undo.push_back(back);
         self.revision += 1;
@@ -260,7 +260,7 @@ impl Draft {
     }
 
     /// The applied edits, oldest first.
-    pub fn history(&self) -> impl ExactSizeIterator<Item = &Step> + DoubleEndedIterator {
+    pub fn history(&self) -> impl ExactSizeIterator<Item = &HistoryStep> + DoubleEndedIterator {
         self.undo.iter()
     }
 }

@@ -33,9 +33,9 @@ pub use find_fixes::{
     PAD_MULTIPLE_MAX, PadPlace, PadTo, apply_alike, fill_missing, fix_safe, fixes_of, pad_all, pad_to, split_off,
 };
 pub use fix::{Care, Fix, FixVerb};
-pub use history::{Draft, Step};
+pub use history::{Draft, HistoryStep};
 pub use layout::{
-    ArrangedPosition, ArrangedRoot, Arrangement, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
+    ArrangedFiles, ArrangedPosition, ArrangedRoot, FolderRole, LayoutAlternative, LayoutConflict, LayoutQuestion, LayoutReading,
     LayoutWay, NameRole, RenamedId, UnclearLayout, arrange_files, folder_layout, folders_are_scenes, list_family, recognise_layout,
     split_named_by, stem_layout,
 };
@@ -44,8 +44,8 @@ pub use pattern::{
 };
 pub use rename_pattern::{Renaming, proposed_pattern, renaming};
 pub use slot::{Slot, place_between, place_file};
-pub use structure::{Counts, PatternChoice, PatternNode, PositionState, Structure};
+pub use structure::{PatternChoice, PatternNode, PositionState, StateCounts, Structure};
 pub use structure_view::{
-    Overview, Place, Plan, alike_count, alike_plan, fault_of, group_plans, overview, places, plan_of, safe_plan,
+    FixPlan, Overview, PatternCell, alike_count, alike_plan, fault_of, group_plans, overview, places, plan_of, safe_plan,
 };
 pub use tray_index::TrayIndex;

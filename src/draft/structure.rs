@@ -29,7 +29,7 @@ pub enum PositionState {
 }
 
 impl PositionState {
-    /// All states, best first, in the order of [`Counts`].
+    /// All states, best first, in the order of [`StateCounts`].
     pub const ALL: [PositionState; 6] =
         [Self::Present, Self::Padded, Self::WrongOrder, Self::WrongId, Self::WrongType, Self::Missing];
 
@@ -41,9 +41,9 @@ impl PositionState {
 
 /// Number of positions or roots by state, indexed as [`PositionState::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts(pub [u64; 6]);
+pub struct StateCounts(pub [u64; 6]);
 
-impl Counts {
+impl StateCounts {
     /// The number in one state.
     pub fn of(&self, state: PositionState) -> u64 {
         self.0[state as usize]
@@ -86,7 +86,7 @@ pub struct PatternNode {
 
 /// Comparison of one shape with the pattern.
 #[derive(Debug)]
-struct Row {
+struct ShapeComparison {
     states: Box<[PositionState]>,
     /// Number of samples without a position in the pattern.
     extra: u32,
@@ -103,7 +103,7 @@ pub struct Structure {
     nothing_common: bool,
     pattern: Vec<PatternNode>,
     /// By shape; `None` for shapes that no root has had since the pattern was chosen.
-    rows: Vec<Option<Row>>,
+    rows: Vec<Option<ShapeComparison>>,
     /// Number of roots that contain each id, computed on first use.
     holders: OnceLock<HashMap<Arc<str>, u64>>,
 }
@@ -190,8 +190,8 @@ impl Structure {
         }
     }
 
-    fn compare_root(&self, found: ShapeId) -> Row {
-        let mut row = Row { states: Box::default(), extra: 0, worst: PositionState::Present };
+    fn compare_root(&self, found: ShapeId) -> ShapeComparison {
+        let mut row = ShapeComparison { states: Box::default(), extra: 0, worst: PositionState::Present };
         let mut states = Vec::with_capacity(self.pattern.len());
         if let Some(wanted) = self.pattern_shape {
             if self.shapes.shapes().is_folder(wanted) == self.shapes.shapes().is_folder(found) {
@@ -306,8 +306,8 @@ impl Structure {
     }
 
     /// For each position, the number of roots by state.
-    pub fn position_counts(&self) -> Vec<Counts> {
-        let mut counts = vec![Counts::default(); self.pattern.len()];
+    pub fn position_counts(&self) -> Vec<StateCounts> {
+        let mut counts = vec![StateCounts::default(); self.pattern.len()];
         for (shape, roots) in self.by_shape() {
             let Some(row) = self.row_of(shape) else { continue };
             for (count, &state) in counts.iter_mut().zip(row.states.iter()) {
@@ -318,8 +318,8 @@ impl Structure {
     }
 
     /// Number of roots by worst state.
-    pub fn root_counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub fn root_counts(&self) -> StateCounts {
+        let mut counts = StateCounts::default();
         for (shape, roots) in self.by_shape() {
             if let Some(row) = self.row_of(shape) {
                 counts.add(row.with_extra(), roots);
@@ -395,11 +395,11 @@ impl Structure {
         None
     }
 
-    fn row(&self, root: usize) -> Option<&Row> {
+    fn row(&self, root: usize) -> Option<&ShapeComparison> {
         self.row_of(self.shapes.roots().get(root)?.shape)
     }
 
-    fn row_of(&self, shape: ShapeId) -> Option<&Row> {
+    fn row_of(&self, shape: ShapeId) -> Option<&ShapeComparison> {
         self.rows.get(shape as usize)?.as_ref()
     }
 
@@ -408,7 +408,7 @@ impl Structure {
     }
 }
 
-impl Row {
+impl ShapeComparison {
     fn with_extra(&self) -> PositionState {
         if self.extra > 0 { self.worst.max(PositionState::WrongOrder) } else { self.worst }
     }
@@ -426,7 +426,7 @@ pub(super) struct Aligned {
 /// Matches children with positions of the pattern, to describe a root: by id, then padding by position, then other spellings of a name,
 /// and, when the number of children is right, by position.
 pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
-    let mut matching = Matching::of(wanted, found);
+    let mut matching = ChildMatching::of(wanted, found);
     matching.match_spellings(|_, _| KindMatch::Unknown);
     matching.match_positions();
     matching.aligned()
@@ -436,14 +436,14 @@ pub(super) fn align(wanted: &[&str], found: &[&str]) -> Aligned {
 const COMPARED: usize = 250_000;
 
 /// Children being matched with positions.
-struct Matching<'a> {
+struct ChildMatching<'a> {
     wanted: &'a [&'a str],
     found: &'a [&'a str],
     taken: Vec<bool>,
     places: Vec<(PositionState, Option<usize>)>,
 }
 
-impl<'a> Matching<'a> {
+impl<'a> ChildMatching<'a> {
     /// Matches equal ids, then padding by position.
     fn of(wanted: &'a [&'a str], found: &'a [&'a str]) -> Self {
         let mut taken = vec![false; found.len()];
@@ -567,7 +567,7 @@ pub(super) fn align_samples(wanted: &Tortilla, found: &Tortilla) -> Aligned {
 /// are the ids of the pattern below the root, down to the FOLDER.
 pub(super) fn align_files(wanted: &Tortilla, found: &Tortilla, dataset: &Dataset, above: &[Arc<str>], kinds: &Kinds) -> Aligned {
     let (ids, found_ids) = (ids_of(wanted), ids_of(found));
-    let mut matching = Matching::of(&ids, &found_ids);
+    let mut matching = ChildMatching::of(&ids, &found_ids);
     matching.match_spellings(|position, index| kinds.fits(dataset, above, wanted, position, &found.samples[index]));
     matching.aligned()
 }

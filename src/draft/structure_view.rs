@@ -11,7 +11,7 @@ use crate::model::{Dataset, Finding, Location, NodePath, Rule, SampleKind, Sampl
 
 /// State and sample of one position of the pattern in one root.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PatternCell {
     /// Its state.
     pub state: PositionState,
     /// The parent FOLDER is missing or is a FILE, so no sample can be at this position.
@@ -25,10 +25,10 @@ pub struct Place {
 }
 
 /// One root compared with the pattern: an entry per position, and the samples without a position. Empty without a pattern.
-pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<Place>, Vec<NodePath>) {
+pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<PatternCell>, Vec<NodePath>) {
     let model = structure.model().and_then(|model| dataset.root.samples.get(model));
     let sample = dataset.root.samples.get(root);
-    let mut beside = Beside { places: Vec::with_capacity(structure.pattern().len()), extra: Vec::new() };
+    let mut beside = BesidePattern { places: Vec::with_capacity(structure.pattern().len()), extra: Vec::new() };
     let (Some(wanted), Some(sample)) = (model.and_then(|model| model.children()), sample) else { return (Vec::new(), Vec::new()) };
     match sample.children() {
         Some(found) => beside.compare(wanted, found, &NodePath(vec![root as u32])),
@@ -37,18 +37,24 @@ pub fn places(dataset: &Dataset, structure: &Structure, root: usize) -> (Vec<Pla
     (beside.places, beside.extra)
 }
 
-struct Beside {
-    places: Vec<Place>,
+struct BesidePattern {
+    places: Vec<PatternCell>,
     extra: Vec<NodePath>,
 }
 
-impl Beside {
+impl BesidePattern {
     fn compare(&mut self, wanted: &Tortilla, found: &Tortilla, at: &NodePath) {
         let aligned = align_samples(wanted, found);
         for (position, (state, place)) in aligned.places.iter().enumerate() {
             let model = &wanted.samples[position];
             let Some(sample) = place.and_then(|place| found.samples.get(place)) else {
-                self.places.push(Place { state: PositionState::Missing, unreachable: false, found: None, id: None, kind: None });
+                self.places.push(PatternCell {
+                    state: PositionState::Missing,
+                    unreachable: false,
+                    found: None,
+                    id: None,
+                    kind: None,
+                });
                 model.children().into_iter().for_each(|below| self.nothing(below));
                 continue;
             };
@@ -61,7 +67,7 @@ impl Beside {
             }
             let wrong = sample.kind() != model.kind();
             let state = if wrong { PositionState::WrongType } else { *state };
-            self.places.push(Place {
+            self.places.push(PatternCell {
                 state,
                 unreachable: false,
                 found: Some(node.clone()),
@@ -79,7 +85,7 @@ impl Beside {
 
     fn nothing(&mut self, wanted: &Tortilla) {
         for model in &wanted.samples {
-            self.places.push(Place { state: PositionState::Missing, unreachable: true, found: None, id: None, kind: None });
+            self.places.push(PatternCell { state: PositionState::Missing, unreachable: true, found: None, id: None, kind: None });
             model.children().into_iter().for_each(|below| self.nothing(below));
         }
     }
@@ -124,7 +130,7 @@ pub fn overview(structure: &Structure, rows: usize) -> Overview {
 
 /// A fix of many roots and its effects.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct FixPlan {
     /// Description, such as "Pad t02 in 12 roots".
     pub label: String,
     /// The edit; a single step of the history.
@@ -146,7 +152,7 @@ const LISTED: usize = 500;
 
 /// A single edit that applies the first fix without removal to every root that violates PIT-1; `fixes` returns the fixes of a
 /// finding.
-pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Finding) -> Vec<Fix>) -> Option<Plan> {
+pub fn safe_plan(dataset: &Dataset, structure: &Structure, fixes: impl Fn(&Finding) -> Vec<Fix>) -> Option<FixPlan> {
     let roots = (0..structure.roots()).filter(|&root| structure.worst(root).is_fault());
     let chosen = roots.filter_map(|root| {
         let finding = fault_of(dataset, root)?;
@@ -163,7 +169,7 @@ pub fn alike_plan(
     root: usize,
     like: &Fix,
     fixes: impl Fn(&Finding) -> Vec<Fix>,
-) -> Option<Plan> {
+) -> Option<FixPlan> {
     let roots = (0..structure.roots()).filter(|&other| structure.alike(root, other));
     let chosen = roots.filter_map(|other| {
         let finding = fault_of(dataset, other)?;
@@ -184,7 +190,7 @@ pub fn group_plans(
     structure: &Structure,
     fixes: impl Fn(&Finding) -> Vec<Fix>,
     check: impl Fn() -> Result<()>,
-) -> Result<Vec<Plan>> {
+) -> Result<Vec<FixPlan>> {
     /// The fixes of one kind, each with its root.
     type Kind = ((FixVerb, Care), Vec<(usize, Fix)>);
     let mut kinds: Vec<Kind> = Vec::new();
@@ -204,7 +210,7 @@ pub fn group_plans(
             }
         }
     }
-    let mut plans: Vec<Plan> = kinds
+    let mut plans: Vec<FixPlan> = kinds
         .into_iter()
         .filter_map(|((verb, _), roots)| {
             let first = roots.first().map(|(_, fix)| fix.label.clone()).unwrap_or_default();
@@ -232,14 +238,14 @@ pub fn fault_of(dataset: &Dataset, root: usize) -> Option<Finding> {
 }
 
 /// The plan of one fix, for showing what it changes before it is applied.
-pub fn plan_of(dataset: &Dataset, root: usize, fix: &Fix) -> Option<Plan> {
+pub fn plan_of(dataset: &Dataset, root: usize, fix: &Fix) -> Option<FixPlan> {
     let label = fix.label.clone();
     plan(dataset, std::iter::once((root, fix.clone())), |_| label.clone())
 }
 
-fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<Plan> {
+fn plan(dataset: &Dataset, chosen: impl Iterator<Item = (usize, Fix)>, label: impl Fn(u64) -> String) -> Option<FixPlan> {
     let mut edits = Vec::new();
-    let mut plan = Plan {
+    let mut plan = FixPlan {
         label: String::new(),
         edit: Edit::Batch { label: String::new(), edits: Vec::new() },
         roots: 0,
@@ -420,7 +426,7 @@ mod tests {
     }
 
     /// Three complete roots plus `odd`, and the safe plan with these files in the tray.
-    fn planned(odd: Vec<Sample>, names: &[&str]) -> (Content, Option<Plan>) {
+    fn planned(odd: Vec<Sample>, names: &[&str]) -> (Content, Option<FixPlan>) {
         let whole = |id: &str| scene(id, vec![file("before"), file("after"), file("label")]);
         let samples = ["w0", "w1", "w2"].map(whole).into_iter().chain(odd).collect();
         let dataset = Dataset { root: Tortilla::new(samples).into(), ..Dataset::default() };

@@ -126,7 +126,7 @@ pub fn citation(described: &Described<'_>) -> String {
 }
 
 /// A level table that is a separate file.
-struct Table {
+struct CroissantTable {
     level: usize,
     /// Name of its record set.
     set: String,
@@ -138,7 +138,7 @@ struct Table {
 const PARQUET: &str = "application/x-parquet";
 
 /// The file objects, including level tables.
-fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
+fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<CroissantTable>) {
     let levels = described.assembly.levels.len();
     let (mut files, mut tables) = (Vec::new(), Vec::new());
     let datasets = described.datasets();
@@ -150,8 +150,11 @@ fn distribution(described: &Described<'_>) -> (Vec<Json>, Vec<Table>) {
             _ => (own_name.clone(), format!("{own_name}/"), "One of the datasets."),
         };
         let name_of = |level: usize| format!("METADATA/level{level}.parquet");
-        let table =
-            |level: usize| Table { level, set: format!("{before}level{level}"), file: format!("{before}{}", name_of(level)) };
+        let table = |level: usize| CroissantTable {
+            level,
+            set: format!("{before}level{level}"),
+            file: format!("{before}{}", name_of(level)),
+        };
         if dataset.single {
             files.push(archive(described, dataset, &archive_id, what));
             for level in (0..levels).filter(|_| dataset.format == Format::Zip) {
@@ -194,8 +197,8 @@ fn archive(described: &Described<'_>, dataset: &Facts, id: &str, description: &s
     file
 }
 
-fn record_sets(described: &Described<'_>, tables: &[Table]) -> Vec<Json> {
-    let set = |table: &Table| {
+fn record_sets(described: &Described<'_>, tables: &[CroissantTable]) -> Vec<Json> {
+    let set = |table: &CroissantTable| {
         let (level, set) = (table.level, &table.set);
         let schema = described.assembly.levels.get(level)?.batch.schema();
         let fields: Vec<Json> = schema

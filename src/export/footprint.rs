@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use crate::container::Assembly;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    BoxOfDegrees, COLUMNS, Footprint, PlaceColumns, SampleTimes, Stated, TIME_COLUMNS, footprints, has_places, sample_times,
+    BoxOfDegrees, COLUMNS, Footprint, PlaceColumns, SampleTimes, StatedLocation, TIME_COLUMNS, footprints, has_places, sample_times,
 };
 use crate::jobs::JobContext;
 use crate::model::is_padding;
@@ -22,7 +22,7 @@ const CHILDREN_AT_ONCE: usize = 1 << 16;
 
 /// Location and time of a sample.
 #[derive(Clone, Debug, Default)]
-pub struct Place {
+pub struct ItemFootprint {
     /// Footprint or centroid in degrees.
     pub geometry: Option<Geometry<f64>>,
     /// `[west, south, east, north]` in degrees; west > east across the antimeridian.
@@ -41,7 +41,7 @@ pub fn level_with_places(assembly: &Assembly, wanted: Option<usize>) -> usize {
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Place>> {
+pub fn places(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<ItemFootprint>> {
     places_as(assembly, level, rows, |footprint| footprint.geometry.clone(), ctx)
 }
 
@@ -49,7 +49,7 @@ pub fn places(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext)
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn places_of_items(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<Place>> {
+pub fn places_of_items(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobContext) -> Result<Vec<ItemFootprint>> {
     places_as(assembly, level, rows, Footprint::without_collection, ctx)
 }
 
@@ -59,10 +59,10 @@ fn places_as(
     rows: &[u32],
     geometry: impl Fn(&Footprint) -> Geometry<f64>,
     ctx: &JobContext,
-) -> Result<Vec<Place>> {
+) -> Result<Vec<ItemFootprint>> {
     let footprints = footprints_below(assembly, level, rows, ctx)?;
     let times = times(assembly, level, rows, ctx)?;
-    let place = |(footprint, times): (Option<Footprint>, SampleTimes)| Place {
+    let place = |(footprint, times): (Option<Footprint>, SampleTimes)| ItemFootprint {
         geometry: footprint.as_ref().map(&geometry),
         bbox: footprint.map(|footprint| footprint.bbox),
         times,
@@ -99,7 +99,7 @@ fn footprints_below(assembly: &Assembly, level: usize, rows: &[u32], ctx: &JobCo
     ctx.check()?;
     let Some(table) = assembly.levels.get(level) else { return Ok(vec![None; rows.len()]) };
     let columns = PlaceColumns::of(&rows_of(&table.batch, &COLUMNS, rows)?);
-    let stated: Vec<Stated> = (0..rows.len()).map(|row| columns.stated(row)).collect();
+    let stated: Vec<StatedLocation> = (0..rows.len()).map(|row| columns.stated(row)).collect();
     let mut found = footprints(&stated, ctx)?;
     let bare = rows.iter().copied().enumerate().filter(|(index, _)| found[*index].is_none());
     let (parents, children) = children_of(assembly, level, bare);

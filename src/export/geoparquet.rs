@@ -13,11 +13,11 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use geo::Geometry;
 use serde_json::{Value as Json, json};
 
-use super::footprint::{self, Place};
+use super::footprint::{self, ItemFootprint};
 use super::item_assets::{AssetFields, AssetNames, ItemAsset};
 use super::item_columns::{ItemColumns, name_beside_fields};
 use super::stac::{COLLECTION_LINK, ITEM_TYPE, ItemTimes, PROJECTION, VERSION, is_of_projection};
-use super::{Described, Document, stac};
+use super::{CatalogueDocument, Described, stac};
 use crate::error::{Error, Result};
 use crate::footprint::{BoxOfDegrees, enclosing_box, states_point_or_shape};
 use crate::jobs::JobContext;
@@ -28,7 +28,7 @@ use crate::table::{ParquetOptions, ParquetSink, write_wkb};
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when no sample has a location.
-pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
+pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<CatalogueDocument> {
     let level = footprint::level_with_places(described.assembly, described.facts.level);
     let table = &described.assembly.levels[level].batch;
     let tree = &described.assembly.tree;
@@ -45,7 +45,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     for rows in keep.chunks(described.batch_rows) {
         let places = footprint::places(described.assembly, level, rows, ctx)?;
         let batch = arrow::compute::take_record_batch(&table, &UInt32Array::from(rows.to_vec())).map_err(unchosen)?;
-        let mut columns = Columns::default();
+        let mut columns = TableColumns::default();
         for (number, (field, column)) in batch.schema().fields().iter().zip(batch.columns()).enumerate() {
             // The first two columns are id and type.
             let name = if number < 2 { field.name().clone() } else { name_beside_fields(field.name()) };
@@ -61,7 +61,7 @@ pub fn footer(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
         return Err(Error::usage("no sample has a location, so there is nothing to map")
             .hint("add locations with the STAC extension, or choose another format"));
     }
-    Ok(Document { name: "samples.parquet".into(), bytes: file.finish(&[])? })
+    Ok(CatalogueDocument { name: "samples.parquet".into(), bytes: file.finish(&[])? })
 }
 
 /// Names the columns of type null, which are left out: most readers cannot read them.
@@ -77,7 +77,7 @@ fn warn_of_untyped(batch: &RecordBatch, ctx: &JobContext) {
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when no sample has a time.
-pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
+pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<CatalogueDocument> {
     let found = stac::item_rows(described, ctx)?;
     let (Some(level), Some(samples)) = (described.assembly.levels.first(), described.assembly.tree.levels.first()) else {
         return Err(Error::internal("a dataset without levels"));
@@ -105,7 +105,7 @@ pub fn items(described: &Described<'_>, ctx: &JobContext) -> Result<Document> {
     let collection = stac::collection(described, &[]);
     let id = described.id();
     let meta = json!({ "version": "1.1.0", "collections": { id: collection } }).to_string();
-    Ok(Document { name: "items.parquet".into(), bytes: file.finish(&[("stac-geoparquet", meta)])? })
+    Ok(CatalogueDocument { name: "items.parquet".into(), bytes: file.finish(&[("stac-geoparquet", meta)])? })
 }
 
 /// What the columns of Items are made of.
@@ -123,7 +123,12 @@ struct ItemTable<'a> {
 
 impl ItemTable<'_> {
     /// The columns of some rows without geometry and bbox. Every call gives the same columns.
-    fn columns(&self, rows: &[u32], places: &[Place], asset_fields: &BTreeMap<String, AssetFields>) -> Result<Columns> {
+    fn columns(
+        &self,
+        rows: &[u32],
+        places: &[ItemFootprint],
+        asset_fields: &BTreeMap<String, AssetFields>,
+    ) -> Result<TableColumns> {
         let mut times = Vec::with_capacity(rows.len());
         for place in places {
             let of_item = ItemTimes::of(&place.times, self.described);
@@ -137,7 +142,7 @@ impl ItemTable<'_> {
             let is_projected = projected.iter().any(|values| values.is_valid(row));
             if is_projected { &[PROJECTION][..] } else { &[] }
         });
-        let mut columns = Columns::default();
+        let mut columns = TableColumns::default();
         columns.put("type", same(ITEM_TYPE));
         columns.put("stac_version", same(VERSION));
         columns.put("stac_extensions", Arc::new(text_lists(extensions)));
@@ -184,7 +189,7 @@ impl ItemTable<'_> {
 /// The assets of one key. A field that none has in the whole table is left out: a reader would make null of it, which the schemas do
 /// not take.
 fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
-    let mut columns = Columns::default();
+    let mut columns = TableColumns::default();
     let text = |of: &dyn Fn(&ItemAsset) -> Option<String>| {
         Arc::new(assets.iter().map(|asset| asset.as_ref().and_then(of)).collect::<StringArray>()) as ArrayRef
     };
@@ -213,12 +218,12 @@ fn assets_of_key(assets: &[Option<ItemAsset>], has: AssetFields) -> ArrayRef {
 
 /// Columns of a table, in order.
 #[derive(Default)]
-struct Columns {
+struct TableColumns {
     fields: Vec<Field>,
     arrays: Vec<ArrayRef>,
 }
 
-impl Columns {
+impl TableColumns {
     fn put(&mut self, name: &str, array: ArrayRef) {
         self.fields.push(Field::new(name, array.data_type().clone(), true));
         self.arrays.push(array);
@@ -268,7 +273,7 @@ struct PlacedRows {
 
 impl PlacedRows {
     /// Appends rows with the columns `geometry` (WKB) and `bbox` (struct) behind their own, which are the same in every call.
-    fn write(&mut self, mut columns: Columns, places: &[Place]) -> Result<()> {
+    fn write(&mut self, mut columns: TableColumns, places: &[ItemFootprint]) -> Result<()> {
         put_places(places, &mut columns);
         self.kinds.extend(places.iter().filter_map(|place| place.geometry.as_ref()).map(kind_of));
         self.boxes.extend(places.iter().filter_map(|place| place.bbox));
@@ -300,7 +305,7 @@ impl PlacedRows {
 }
 
 /// Appends the columns `geometry` (WKB) and `bbox` (struct).
-fn put_places(places: &[Place], columns: &mut Columns) {
+fn put_places(places: &[ItemFootprint], columns: &mut TableColumns) {
     let wkb: BinaryArray = places.iter().map(|place| place.geometry.as_ref().map(write_wkb)).collect();
     columns.put("geometry", Arc::new(wkb));
     let names = ["xmin", "ymin", "xmax", "ymax"];

@@ -40,10 +40,10 @@ pub struct ItemColumn {
 }
 
 /// How the columns of level 0 become properties, which takes a look at all rows; the values are then converted some rows at a time.
-pub struct ItemColumns(Vec<Conversion>);
+pub struct ItemColumns(Vec<PropertyConversion>);
 
 /// A property: its name, the index of its column, and how values become those of the property.
-struct Conversion {
+struct PropertyConversion {
     name: String,
     column: usize,
     form: PropertyForm,
@@ -93,15 +93,15 @@ impl ItemColumns {
     /// When the job is cancelled.
     pub fn of(batch: &RecordBatch, batch_rows: usize, ctx: &JobContext) -> Result<Self> {
         let schema = batch.schema();
-        let mut conversions: Vec<Conversion> = Vec::new();
+        let mut conversions: Vec<PropertyConversion> = Vec::new();
         let mut taken: HashSet<String> = HashSet::new();
         // The first two columns are id and type.
         for (column, field) in schema.fields().iter().enumerate().skip(2) {
             let name = field.name().as_str();
-            let parts = RowParts { column: batch.column(column), batch_rows, ctx };
+            let parts = ColumnParts { column: batch.column(column), batch_rows, ctx };
             for (name, form) in forms_of(batch, name, &parts)? {
                 if parts.any(|values| form.of(&name, values).is_some_and(|values| values.null_count() < values.len()))? {
-                    conversions.push(Conversion { name: free_name(name, &mut taken), column, form });
+                    conversions.push(PropertyConversion { name: free_name(name, &mut taken), column, form });
                 }
             }
         }
@@ -115,7 +115,7 @@ impl ItemColumns {
     pub fn values(&self, batch: &RecordBatch, rows: &[u32]) -> Result<Vec<ItemColumn>> {
         let rows = UInt32Array::from(rows.to_vec());
         let schema = batch.schema();
-        let property = |conversion: &Conversion| {
+        let property = |conversion: &PropertyConversion| {
             let column = rows_of_column(batch.column(conversion.column), &rows)?;
             let values = conversion.form.of(schema.field(conversion.column).name(), &column);
             let values = values.ok_or_else(|| Error::internal("a value changed while it was read"))?;
@@ -126,7 +126,7 @@ impl ItemColumns {
 }
 
 /// The properties that a column becomes, by the names that they have where no other column took them.
-fn forms_of(batch: &RecordBatch, name: &str, parts: &RowParts<'_>) -> Result<Vec<(String, PropertyForm)>> {
+fn forms_of(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Result<Vec<(String, PropertyForm)>> {
     let is_typed_time = is_time_column(name, parts.column.data_type());
     Ok(match name {
         name if states_point_or_shape(name) => Vec::new(),
@@ -162,13 +162,13 @@ fn free_name(name: String, taken: &mut HashSet<String>) -> String {
 }
 
 /// A column in parts of some rows.
-struct RowParts<'a> {
+struct ColumnParts<'a> {
     column: &'a ArrayRef,
     batch_rows: usize,
     ctx: &'a JobContext,
 }
 
-impl RowParts<'_> {
+impl ColumnParts<'_> {
     /// True when `test` holds for all parts.
     fn all(&self, test: impl Fn(&ArrayRef) -> bool) -> Result<bool> {
         Ok(!self.any(|part| !test(part))?)
@@ -195,7 +195,7 @@ fn rows_of_column(column: &ArrayRef, rows: &UInt32Array) -> Result<ArrayRef> {
 }
 
 /// True when every value of a column called as a time of STAC is the time of its Item, so that nothing of it is lost.
-fn becomes_time(batch: &RecordBatch, name: &str, parts: &RowParts<'_>) -> Result<bool> {
+fn becomes_time(batch: &RecordBatch, name: &str, parts: &ColumnParts<'_>) -> Result<bool> {
     let known = |name: &str| batch.column_by_name(name).is_some_and(|column| column.null_count() < column.len());
     // The columns of the extensions come first.
     let hidden = match name {

@@ -3,7 +3,7 @@
 use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
-use super::footprint::Place;
+use super::footprint::ItemFootprint;
 use super::{Described, footprint};
 use crate::error::Result;
 use crate::extensions::tortilla::countries::countries;
@@ -28,7 +28,7 @@ pub(super) struct Map {
 }
 
 /// `[west, south, east, north]` in degrees; east > 180 across the antimeridian.
-type Bounds = [f64; 4];
+type DegreeBounds = [f64; 4];
 
 /// The map of footprints and of the parts' extents; `None` for a dataset without locations.
 pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Option<Map>> {
@@ -39,12 +39,12 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
     // A few are enough for a map, and footprints are costly.
     let shown: Vec<u32> = (0..rows as u32).step_by(step).collect();
     let places = footprint::places(described.assembly, level, &shown, ctx)?;
-    let footprints: Vec<Bounds> = places.iter().filter_map(|place| place.bbox.map(going_on)).collect();
+    let footprints: Vec<DegreeBounds> = places.iter().filter_map(|place| place.bbox.map(going_on)).collect();
     let whole = described.bbox.map(going_on);
     let all = || footprints.iter().chain(files.iter().map(|(_, bounds)| bounds));
     let Some(bounds) = whole.or_else(|| around(all())) else { return Ok(None) };
     // The stated extent may be smaller than that of the samples.
-    let near: Vec<Bounds> = all().map(|one| turned(*one, bounds)).collect();
+    let near: Vec<DegreeBounds> = all().map(|one| turned(*one, bounds)).collect();
     let view = view_of(around(near.iter().chain([&bounds])).unwrap_or(bounds));
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"Map of where the samples lie\">\n\
@@ -73,7 +73,7 @@ pub(super) fn map_of(described: &Described<'_>, ctx: &JobContext) -> Result<Opti
 }
 
 /// Extents of the parts, with their names.
-fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
+fn file_boxes(described: &Described<'_>) -> Vec<(String, DegreeBounds)> {
     let extents = described.fields.get("taco:sources").and_then(|sources| sources.get("extents")?.as_array());
     let one = |extent: &Json| {
         let name = extent.get("file").and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -83,21 +83,21 @@ fn file_boxes(described: &Described<'_>) -> Vec<(String, Bounds)> {
 }
 
 /// A box that goes on beyond 180 degrees where it crosses the antimeridian.
-fn going_on([west, south, east, north]: BoxOfDegrees) -> Bounds {
+fn going_on([west, south, east, north]: BoxOfDegrees) -> DegreeBounds {
     [west, south, if west > east { east + 360.0 } else { east }, north]
 }
 
-fn rect(rect: geo::Rect<f64>) -> Option<Bounds> {
+fn rect(rect: geo::Rect<f64>) -> Option<DegreeBounds> {
     let bounds = [rect.min().x, rect.min().y, rect.max().x, rect.max().y];
     bounds.iter().all(|number| number.is_finite()).then_some(bounds)
 }
 
-fn around<'a>(boxes: impl Iterator<Item = &'a Bounds>) -> Option<Bounds> {
+fn around<'a>(boxes: impl Iterator<Item = &'a DegreeBounds>) -> Option<DegreeBounds> {
     boxes.copied().reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
 }
 
 /// The visible region: the data with a margin, at least the size of a country and at most the Earth.
-fn view_of([west, south, east, north]: Bounds) -> Bounds {
+fn view_of([west, south, east, north]: DegreeBounds) -> DegreeBounds {
     let ratio = WIDTH / HEIGHT;
     let width = ((east - west) * 1.6).max((north - south) * 1.6 * ratio).clamp(24.0, 360.0);
     let height = (width / ratio).min(180.0);
@@ -107,18 +107,18 @@ fn view_of([west, south, east, north]: Bounds) -> Bounds {
     [x - width / 2.0, y - height / 2.0, x + width / 2.0, y + height / 2.0]
 }
 
-fn place_of([west, south, east, north]: Bounds, lon: f64, lat: f64) -> (f64, f64) {
+fn place_of([west, south, east, north]: DegreeBounds, lon: f64, lat: f64) -> (f64, f64) {
     ((lon - west) / (east - west) * WIDTH, (north - lat) / (north - south) * HEIGHT)
 }
 
 /// A box shifted by a multiple of 360 degrees to be nearest to another one.
-fn turned([west, south, east, north]: Bounds, to: Bounds) -> Bounds {
+fn turned([west, south, east, north]: DegreeBounds, to: DegreeBounds) -> DegreeBounds {
     let turn = (((to[0] + to[2]) / 2.0 - (west + east) / 2.0) / 360.0).round() * 360.0;
     [west + turn, south, east + turn, north]
 }
 
 /// A box as an SVG path, at least `least` pixels wide and high, shifted to the visible region.
-fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
+fn rect_of(view: DegreeBounds, bounds: DegreeBounds, least: f64) -> String {
     let [west, south, east, north] = turned(bounds, view);
     let ((left, top), (right, bottom)) = (place_of(view, west, north), place_of(view, east, south));
     let grow = |low: f64, high: f64| {
@@ -130,7 +130,7 @@ fn rect_of(view: Bounds, bounds: Bounds, least: f64) -> String {
 }
 
 /// The land in the visible region as one SVG path, without points less than a pixel apart.
-fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
+fn land(view: DegreeBounds, ctx: &JobContext) -> Result<String> {
     let mut path = String::new();
     let pixel = (view[2] - view[0]) / WIDTH;
     for country in countries() {
@@ -169,7 +169,7 @@ fn land(view: Bounds, ctx: &JobContext) -> Result<String> {
 }
 
 /// Lines and labels of whole degrees.
-fn graticule(view: Bounds) -> String {
+fn graticule(view: DegreeBounds) -> String {
     let step =
         [1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0, 60.0].into_iter().find(|step| (view[2] - view[0]) / step <= 8.0).unwrap_or(60.0);
     let word = |value: f64, positive: &str, negative: &str| {
@@ -202,12 +202,12 @@ fn graticule(view: Bounds) -> String {
 }
 
 /// The outlines as a FeatureCollection (RFC 7946), cut at the antimeridian.
-fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, Bounds)], places: &[Place]) -> String {
+fn geojson(whole: Option<BoxOfDegrees>, files: &[(String, DegreeBounds)], places: &[ItemFootprint]) -> String {
     let feature = |name: &str, geometry: &Geometry<f64>| {
         let properties = if name.is_empty() { json!({}) } else { json!({ "name": name }) };
         json!({ "type": "Feature", "properties": properties, "geometry": footprint::geojson(geometry) })
     };
-    let polygon = |[west, south, east, north]: Bounds| {
+    let polygon = |[west, south, east, north]: DegreeBounds| {
         let east = if east > 180.0 && west <= 180.0 && east - west < 360.0 { east - 360.0 } else { east };
         box_polygon([west, south, east, north])
     };

@@ -147,7 +147,7 @@ impl Facts {
 
 /// A generated document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Document {
+pub struct CatalogueDocument {
     /// Path relative to the output folder: `collection.json`, `items/a.json`, ….
     pub name: String,
     /// Content.
@@ -161,7 +161,7 @@ const ROWS_AT_ONCE: usize = 1 << 13;
 ///
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) when the dataset has no samples; the errors of the formats.
-pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobContext) -> Result<Vec<CatalogueDocument>> {
     let mut documents = Vec::new();
     describe_into(
         assembly,
@@ -177,7 +177,7 @@ pub fn describe(assembly: &Assembly, facts: &Facts, form: Catalogue, ctx: &JobCo
 }
 
 /// Takes the documents of a description, the main one first.
-pub type DocumentSink<'a> = dyn FnMut(Document) -> Result<()> + 'a;
+pub type DocumentSink<'a> = dyn FnMut(CatalogueDocument) -> Result<()> + 'a;
 
 /// As [`describe`], one document at a time: a STAC Collection has one for each sample.
 ///
@@ -214,8 +214,8 @@ fn describe_in_batches(
         Catalogue::StacGeoparquet => geoparquet::items(&described, ctx)?,
         Catalogue::Croissant => json_document("croissant.json", &croissant::document(&described)),
         Catalogue::Datacite => json_document("datacite.json", &datacite::document(&described)),
-        Catalogue::Markdown => Document { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() },
-        Catalogue::Html => Document { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() },
+        Catalogue::Markdown => CatalogueDocument { name: "README.md".into(), bytes: card::markdown(&described, ctx)?.into_bytes() },
+        Catalogue::Html => CatalogueDocument { name: "index.html".into(), bytes: page::html(&described, ctx)?.into_bytes() },
     })
 }
 
@@ -224,7 +224,7 @@ fn describe_in_batches(
 ///
 /// # Errors
 /// As [`describe`].
-pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Vec<Document>> {
+pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Vec<CatalogueDocument>> {
     let mut documents = Vec::new();
     for form in [Catalogue::Markdown, Catalogue::Html, Catalogue::Croissant, Catalogue::Datacite] {
         documents.extend(describe(assembly, facts, form, ctx)?);
@@ -239,15 +239,15 @@ pub fn describe_beside(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> 
     }
     documents.push(json_document("stac-collection.json", &collection));
     if has_items {
-        documents.push(Document { name: "stac-items.parquet".into(), ..geoparquet::items(&described, ctx)? });
+        documents.push(CatalogueDocument { name: "stac-items.parquet".into(), ..geoparquet::items(&described, ctx)? });
     }
     Ok(documents)
 }
 
-fn json_document(name: &str, json: &Json) -> Document {
+fn json_document(name: &str, json: &Json) -> CatalogueDocument {
     let mut bytes = serde_json::to_vec_pretty(json).unwrap_or_default();
     bytes.push(b'\n');
-    Document { name: name.into(), bytes }
+    CatalogueDocument { name: name.into(), bytes }
 }
 
 /// The dataset, as input of all formats.
@@ -277,7 +277,7 @@ struct Contact {
 }
 
 /// A publication.
-struct Publication {
+struct PublicationEntry {
     doi: Option<String>,
     citation: Option<String>,
 }
@@ -362,15 +362,15 @@ impl<'a> Described<'a> {
         list.into_iter().flatten().filter_map(contact).collect()
     }
 
-    fn publications(&self) -> Vec<Publication> {
+    fn publications(&self) -> Vec<PublicationEntry> {
         let list = ["publications", "publications:list"].iter().find_map(|key| self.fields.get(*key)?.as_array());
         let text = |entry: &Json, key: &str| entry.get(key).and_then(Json::as_str).filter(|t| !t.is_empty()).map(str::to_owned);
-        let mut found: Vec<Publication> = Vec::new();
+        let mut found: Vec<PublicationEntry> = Vec::new();
         if self.text("sci:doi").is_some() || self.text("sci:citation").is_some() {
             let own = |key: &str| self.text(key).map(str::to_owned);
-            found.push(Publication { doi: own("sci:doi").map(plain_doi), citation: own("sci:citation") });
+            found.push(PublicationEntry { doi: own("sci:doi").map(plain_doi), citation: own("sci:citation") });
         }
-        let entry = |entry: &Json| Publication { doi: text(entry, "doi").map(plain_doi), citation: text(entry, "citation") };
+        let entry = |entry: &Json| PublicationEntry { doi: text(entry, "doi").map(plain_doi), citation: text(entry, "citation") };
         found.extend(list.into_iter().flatten().map(entry));
         found.retain(|one| one.doi.is_some() || one.citation.is_some());
         found

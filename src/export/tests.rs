@@ -278,7 +278,7 @@ fn varied() -> Assembly {
 }
 
 /// All rows and the metadata of a document that is a Parquet file.
-fn rows_and_notes(document: &Document) -> (RecordBatch, Vec<(String, Option<String>)>) {
+fn rows_and_notes(document: &CatalogueDocument) -> (RecordBatch, Vec<(String, Option<String>)>) {
     let bytes = bytes::Bytes::from(document.bytes.clone());
     let builder = parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder::try_new(bytes).expect("Parquet");
     let notes = builder.metadata().file_metadata().key_value_metadata().cloned().unwrap_or_default();
@@ -297,7 +297,7 @@ fn documents_are_the_same_however_many_samples_are_described_at_a_time() {
         }
         let described = |form: Catalogue, batch_rows: usize| {
             let mut documents = Vec::new();
-            let mut sink = |document: Document| {
+            let mut sink = |document: CatalogueDocument| {
                 documents.push(document);
                 Ok(())
             };

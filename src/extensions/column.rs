@@ -4,7 +4,7 @@ use crate::model::{FieldSpec, Value};
 
 /// A computed column of a whole level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct ComputedColumn {
     /// Name, type and description.
     pub field: FieldSpec,
     /// One value per row of the level, in tree order.

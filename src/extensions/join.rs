@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::tortilla::columns::NAMED;
 use super::typed_text::{TextType, text_type};
-use super::{ExtensionCall, Target};
+use super::{CallTarget, ExtensionCall};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
@@ -189,7 +189,7 @@ impl JoinPreview {
                 }
             };
             let options = json!({ "table": self.table, "key": self.key, "by": by, "columns": names, "missing": "keep" });
-            let target = Target { level: level.level, positions: Vec::new() };
+            let target = CallTarget { level: level.level, positions: Vec::new() };
             (!chosen.is_empty()).then(|| ExtensionCall { extension: "columns".into(), options, target, schema_only: false })
         };
         self.levels.iter().filter_map(call).collect()
@@ -423,7 +423,7 @@ fn schemas(root: &Tortilla) -> Vec<HashSet<&str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extensions::{Run, builtin, run};
+    use crate::extensions::{ExtensionRun, builtin, run};
     use crate::model::{Collection, FieldSpec, Value};
 
     fn dataset() -> Dataset {
@@ -471,7 +471,7 @@ mod tests {
         std::fs::write(&table, "path,split,n\none,train,\ntwo/b.tif,,4\n").expect("writes");
         let request = JoinRequest { table, ..JoinRequest::default() };
         let found = join_preview(&dataset(), &request, &JobContext::default()).expect("looks");
-        let Run { columns, .. } = run(
+        let ExtensionRun { columns, .. } = run(
             &dataset(),
             &found.calls(|_, _| true, |_, _| true, |_, column| column.usual_name()),
             &builtin(),

@@ -11,7 +11,7 @@ use arrow::datatypes::DataType;
 use geo::{Area, BooleanOps, BoundingRect, Distance, Intersects, LineString, MultiLineString, MultiPolygon, Polygon, Translate};
 
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, SampleTimes, Stated, Unfolded, times_of_row};
+use crate::footprint::{self, Detail, SampleTimes, StatedLocation, Unfolded, times_of_row};
 use crate::jobs::JobContext;
 use crate::model::Value;
 
@@ -43,7 +43,7 @@ pub struct Leakage {
     /// The level of the column.
     pub level: usize,
     /// All parts.
-    pub parts: Vec<Part>,
+    pub parts: Vec<SplitPart>,
     /// Pairs in different parts with overlapping footprints or equal centroids.
     pub footprints: Vec<Leak>,
     /// Those of them that are simultaneous.
@@ -60,7 +60,7 @@ pub struct Leakage {
 
 /// One part of the split.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
-pub struct Part {
+pub struct SplitPart {
     /// Its name.
     pub name: String,
     /// Number of samples.
@@ -135,14 +135,14 @@ pub struct LeakSample {
     /// Name of its part; samples with `None` are ignored.
     pub part: Option<Arc<str>>,
     /// Location, time and hash from its columns.
-    pub facts: Facts,
+    pub facts: LeakFacts,
 }
 
 /// Location, time and hash of a sample.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct LeakFacts {
     /// Location, in the CRS of its columns.
-    stated: Stated,
+    stated: StatedLocation,
     /// First and last time, in microseconds since 1970.
     time: Option<[i64; 2]>,
     hash: Option<Arc<str>>,
@@ -169,7 +169,7 @@ pub const HASH_COLUMN: &str = "content:sha256";
 const PAIRS_LIMIT: u64 = 20_000_000;
 const EXAMPLES: usize = 10;
 
-impl Facts {
+impl LeakFacts {
     /// Reads the columns through `value`, which returns a column's value and type.
     pub fn of(value: &dyn Fn(&str) -> (Value, DataType)) -> Self {
         let text = |name: &str| match value(name).0 {
@@ -182,7 +182,7 @@ impl Facts {
             (Some(at), None) | (None, Some(at)) => Some([at, at]),
             (None, None) => None,
         };
-        Self { stated: Stated::of(&|name| value(name).0), time, hash: text(HASH_COLUMN) }
+        Self { stated: StatedLocation::of(&|name| value(name).0), time, hash: text(HASH_COLUMN) }
     }
 }
 
@@ -216,7 +216,8 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
     let part_of = |sample: usize| samples[sample].part.as_ref().and_then(|part| names.binary_search(&part).ok());
     let parts: Vec<Option<usize>> = (0..samples.len()).map(part_of).collect();
     let grounds = grounds(samples, ctx)?;
-    let mut found = Finder { samples, parts: &parts, names: &names, request, footprints: BTreeMap::new(), times: BTreeMap::new() };
+    let mut found =
+        LeakFinder { samples, parts: &parts, names: &names, request, footprints: BTreeMap::new(), times: BTreeMap::new() };
     let complete = found.sweep(&grounds, ctx)?;
     let content = found.content();
     let (footprints, times) = (found.finished(&found.footprints), found.finished(&found.times));
@@ -250,8 +251,14 @@ pub fn leakage(samples: &[LeakSample], request: &LeakageRequest, level: usize, c
     Ok(Leakage { column: request.column.clone(), level, parts: summaries, footprints, times, content, spans, unknown, complete })
 }
 
-fn part_summaries(samples: &[LeakSample], parts: &[Option<usize>], grounds: &[Option<Ground>], names: &[&Arc<str>]) -> Vec<Part> {
-    let mut summaries: Vec<Part> = names.iter().map(|name| Part { name: name.to_string(), ..Part::default() }).collect();
+fn part_summaries(
+    samples: &[LeakSample],
+    parts: &[Option<usize>],
+    grounds: &[Option<Ground>],
+    names: &[&Arc<str>],
+) -> Vec<SplitPart> {
+    let mut summaries: Vec<SplitPart> =
+        names.iter().map(|name| SplitPart { name: name.to_string(), ..SplitPart::default() }).collect();
     for ((sample, part), ground) in samples.iter().zip(parts).zip(grounds) {
         let Some(summary) = part.and_then(|part| summaries.get_mut(part)) else { continue };
         summary.samples += 1;
@@ -267,8 +274,8 @@ fn part_summaries(samples: &[LeakSample], parts: &[Option<usize>], grounds: &[Op
 
 /// Location of each sample that is in a part.
 fn grounds(samples: &[LeakSample], ctx: &JobContext) -> Result<Vec<Option<Ground>>> {
-    let stated = |sample: &LeakSample| if sample.part.is_some() { sample.facts.stated.clone() } else { Stated::default() };
-    let stated: Vec<Stated> = samples.iter().map(stated).collect();
+    let stated = |sample: &LeakSample| if sample.part.is_some() { sample.facts.stated.clone() } else { StatedLocation::default() };
+    let stated: Vec<StatedLocation> = samples.iter().map(stated).collect();
     let found = footprint::resolve(&stated, Detail::Exact, ground_of, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
@@ -297,7 +304,7 @@ struct Pairs {
     examples: Vec<LeakPair>,
 }
 
-struct Finder<'a> {
+struct LeakFinder<'a> {
     samples: &'a [LeakSample],
     parts: &'a [Option<usize>],
     names: &'a [&'a Arc<str>],
@@ -306,7 +313,7 @@ struct Finder<'a> {
     times: BTreeMap<(usize, usize), Pairs>,
 }
 
-impl Finder<'_> {
+impl LeakFinder<'_> {
     /// Sweeps from west to east: only samples of other parts whose boxes overlap in longitude are compared. Returns false when
     /// there were too many pairs.
     fn sweep(&mut self, grounds: &[Option<Ground>], ctx: &JobContext) -> Result<bool> {
@@ -507,7 +514,7 @@ mod place_tests {
         let sample = |south: f64, north: f64| {
             let ring = vec![(10.0, south), (11.0, south), (11.0, north), (10.0, north)];
             let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-            let facts = Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() };
+            let facts = LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() };
             LeakSample { path: south.to_string(), part: Some(Arc::from("train")), facts }
         };
         let grounds = grounds(&[sample(89.0, 91.0), sample(20.0, 21.0)], &JobContext::default()).expect("works");

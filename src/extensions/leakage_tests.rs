@@ -4,13 +4,13 @@ use arrow::datatypes::TimeUnit;
 
 use super::*;
 
-fn square(west: f64, south: f64, side: f64) -> Facts {
+fn square(west: f64, south: f64, side: f64) -> LeakFacts {
     let ring = vec![(west, south), (west + side, south), (west + side, south + side), (west, south + side)];
     let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-    Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() }
+    LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() }
 }
 
-fn sample(path: &str, part: &str, facts: Facts) -> LeakSample {
+fn sample(path: &str, part: &str, facts: LeakFacts) -> LeakSample {
     let part = (!part.is_empty()).then(|| Arc::from(part));
     LeakSample { path: path.into(), part, facts }
 }
@@ -51,7 +51,7 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
     let fiji = |west: f64| {
         let ring = vec![(west, -18.0), (-179.0, -18.0), (-179.0, -17.0), (west, -17.0)];
         let shape = MultiPolygon(vec![Polygon::new(ring.into(), Vec::new())]);
-        Facts { stated: Stated::drawn("EPSG:4326", shape.into()), ..Facts::default() }
+        LeakFacts { stated: StatedLocation::drawn("EPSG:4326", shape.into()), ..LeakFacts::default() }
     };
     let samples = [
         sample("a", "train", fiji(179.0)),
@@ -66,7 +66,7 @@ fn ground_beyond_the_antimeridian_is_the_same_ground() {
 
 #[test]
 fn leakage_by_time_and_by_content_are_separate() {
-    let at = |mut facts: Facts, days: i64, hash: &str| {
+    let at = |mut facts: LeakFacts, days: i64, hash: &str| {
         facts.time = Some([days * DAY, days * DAY]);
         facts.hash = (!hash.is_empty()).then(|| Arc::from(hash));
         facts
@@ -89,7 +89,7 @@ fn leakage_by_time_and_by_content_are_separate() {
 
 #[test]
 fn centroids_leak_to_the_same_place_only() {
-    let at = |x: f64| Facts { stated: Stated::point([x, 10.0]), ..Facts::default() };
+    let at = |x: f64| LeakFacts { stated: StatedLocation::point([x, 10.0]), ..LeakFacts::default() };
     let samples = [sample("a", "train", at(5.0)), sample("b", "test", at(5.0)), sample("c", "test", at(5.1))];
     let found = found(&samples);
     assert_eq!((found.footprints[0].pairs, found.footprints[0].examples[0].overlap), (1, None));
@@ -99,7 +99,7 @@ fn centroids_leak_to_the_same_place_only() {
 fn lines_leak_to_areas_that_they_cross() {
     let track = |points: &[(f64, f64)]| {
         let line = LineString::from(points.to_vec());
-        Facts { stated: Stated::drawn("EPSG:4326", line.into()), ..Facts::default() }
+        LeakFacts { stated: StatedLocation::drawn("EPSG:4326", line.into()), ..LeakFacts::default() }
     };
     let samples = [
         sample("a", "train", track(&[(-1.0, 0.5), (2.0, 0.5)])),
@@ -143,7 +143,7 @@ fn facts_come_from_columns() {
         HASH_COLUMN => (Value::text("ab"), DataType::Utf8),
         _ => (Value::Null, DataType::Null),
     };
-    let facts = Facts::of(&value);
+    let facts = LeakFacts::of(&value);
     let place = sample("a", "train", facts.clone());
     let Some(Ground::Area { shape, .. }) = &grounds(&[place], &JobContext::default()).expect("works")[0] else { panic!("no area") };
     let bounds = shape.bounding_rect().expect("has bounds");
@@ -169,7 +169,7 @@ fn numbers_are_seconds_and_the_first_generation_has_its_own_shape() {
             "stac:raster_shape" => (Value::List([20, 10].map(Value::Int).into()), DataType::Null),
             _ => (Value::Null, DataType::Null),
         };
-        let facts = Facts::of(&value);
+        let facts = LeakFacts::of(&value);
         assert_eq!(facts.time, Some([wanted, wanted]), "{dtype}");
         let grounds = grounds(&[sample("a", "train", facts)], &JobContext::default()).expect("works");
         assert!(matches!(grounds[0], Some(Ground::Area { area, .. }) if (area - 2.0).abs() < 1e-9));

@@ -1,5 +1,5 @@
 //! Extensions: columns and collection fields computed from the samples, listed in [`builtin`], with typed options and a schema
-//! that is known before the run. Extensions are pure and take a [`JobContext`]; they do not change a dataset. [`Run::apply`]
+//! that is known before the run. Extensions are pure and take a [`JobContext`]; they do not change a dataset. [`ExtensionRun::apply`]
 //! returns a new root, from which the draft makes an edit.
 //!
 //! To add an extension, create a file in its folder and add it to that folder's list `ENTRIES`. In `sample`, each file has its
@@ -7,7 +7,7 @@
 //! entries are constants in `entries.rs`, which converts options and rows to their arguments.
 //!
 //! Details that the signatures do not show:
-//! - A [`Target`] without positions means every FILE of the level; for an extension that reads no files
+//! - A [`CallTarget`] without positions means every FILE of the level; for an extension that reads no files
 //!   ([`SampleExtension::needs_file`] is false), also its FOLDERs.
 //! - A [`TortillaView`] contains the targeted rows of the *whole level* in tree order, not of one FOLDER: groups, cells and
 //!   splits must be consistent across FOLDERs.
@@ -32,21 +32,21 @@ mod typed_text;
 mod value_range;
 mod view;
 
-pub use column::Column;
+pub use column::ComputedColumn;
 pub use join::{
     JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, JoinRow, MatchedLevel, MatchedRows, join_preview,
     match_rows,
 };
 pub use leakage::{
-    Facts, GROUND_COLUMNS, HASH_COLUMN, Leak, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, Part, SPLIT_COLUMN,
-    leakage,
+    GROUND_COLUMNS, HASH_COLUMN, Leak, LeakFacts, LeakPair, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN,
+    SplitPart, leakage,
 };
 use options::with_command_words;
 pub use options::{OptionKind, OptionSpec, join_command_line, parse_options, split_command_line};
 pub use program::Program;
-pub use registry::{Registry, builtin};
-pub use run_report::Note;
-pub use runner::{Failure, Run, clashes, has_targets, kept, may_be_raster, run};
+pub use registry::{ExtensionRegistry, builtin};
+pub use run_report::RunNote;
+pub use runner::{ExtensionRun, Failure, clashes, has_targets, kept, may_be_raster, run};
 pub use value_range::value_range;
 pub use view::{SampleView, TortillaView};
 
@@ -61,7 +61,7 @@ use crate::model::{Dataset, FieldSpec, Value, id_matches};
 /// The unit that an extension works on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Scope {
+pub enum ExtensionScope {
     /// Each sample separately.
     Sample,
     /// All samples of a level.
@@ -72,7 +72,7 @@ pub enum Scope {
 
 /// Registration of an extension.
 #[derive(Clone, Copy)]
-pub struct Entry {
+pub struct ExtensionEntry {
     /// Name in calls, such as `stac`.
     pub name: &'static str,
     /// Title for the user.
@@ -80,30 +80,30 @@ pub struct Entry {
     /// One sentence about the added columns.
     pub summary: &'static str,
     /// The unit that it works on.
-    pub scope: Scope,
+    pub scope: ExtensionScope,
     /// Its options.
     pub options: fn() -> Vec<OptionSpec>,
     /// Creates it from validated options.
-    pub make: fn(&Json) -> Result<Made>,
+    pub make: fn(&Json) -> Result<Extension>,
 }
 
 /// An extension with its options.
-pub enum Made {
-    /// Of [`Scope::Sample`].
+pub enum Extension {
+    /// Of [`ExtensionScope::Sample`].
     Sample(Box<dyn SampleExtension>),
-    /// Of [`Scope::Tortilla`].
+    /// Of [`ExtensionScope::Tortilla`].
     Tortilla(Box<dyn TortillaExtension>),
-    /// Of [`Scope::Collection`].
+    /// Of [`ExtensionScope::Collection`].
     Collection(Box<dyn CollectionExtension>),
 }
 
-impl Made {
+impl Extension {
     /// The program that it starts, with arguments.
     pub fn program(&self) -> Option<&[String]> {
         match self {
-            Made::Sample(extension) => extension.program(),
-            Made::Tortilla(extension) => extension.program(),
-            Made::Collection(extension) => extension.program(),
+            Extension::Sample(extension) => extension.program(),
+            Extension::Tortilla(extension) => extension.program(),
+            Extension::Collection(extension) => extension.program(),
         }
     }
 }
@@ -228,7 +228,7 @@ pub fn programs_in(calls: &[ExtensionCall]) -> Vec<Vec<String>> {
 /// True for a call that starts a program for each sample, agreed to or not.
 pub fn starts_program(call: &ExtensionCall) -> bool {
     let made = builtin().make(&call.extension, &call.options);
-    made.is_ok_and(|made| matches!(made, Made::Sample(_)) && made.program().is_some())
+    made.is_ok_and(|made| matches!(made, Extension::Sample(_)) && made.program().is_some())
 }
 
 /// Refuses calls that start programs without the user's consent.
@@ -261,7 +261,7 @@ pub struct ExtensionCall {
     pub options: Json,
     /// The samples to compute.
     #[serde(default)]
-    pub target: Target,
+    pub target: CallTarget,
     /// Add the columns with nulls, without computing.
     #[serde(default)]
     pub schema_only: bool,
@@ -287,7 +287,7 @@ impl ExtensionCall {
 /// The samples of a call.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Target {
+pub struct CallTarget {
     /// Level, from 0.
     #[serde(default)]
     pub level: usize,
@@ -297,7 +297,7 @@ pub struct Target {
     pub positions: Vec<String>,
 }
 
-impl Target {
+impl CallTarget {
     /// Whether the sample with this path of ids is selected; true without positions.
     pub fn names(&self, ids: &[&str]) -> bool {
         let Some(id) = ids.last() else { return false };
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn positions_are_ids_or_patterns() {
-        let target = |positions: &[&str]| Target { level: 1, positions: positions.iter().map(|p| (*p).to_owned()).collect() };
+        let target = |positions: &[&str]| CallTarget { level: 1, positions: positions.iter().map(|p| (*p).to_owned()).collect() };
         assert!(target(&[]).names(&["a", "label"]));
         assert!(target(&["image", "label"]).names(&["a", "label"]));
         assert!(!target(&["lab"]).names(&["a", "label"]));

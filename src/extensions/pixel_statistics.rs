@@ -1,7 +1,7 @@
 //! Statistics computed from pixels, for samples whose metadata has none or is not trusted. Reads every pixel once, several
 //! samples in parallel, in bounded memory.
 
-use super::pooled_statistics::{Moments, ONE_KIND, Pooled, PooledReport, merge};
+use super::pooled_statistics::{BandMoments, ONE_KIND, Pooled, PooledReport, merge};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::raster::{self, RasterSource};
@@ -13,7 +13,7 @@ use crate::raster::{self, RasterSource};
 /// [`Kind::Invalid`](crate::error::Kind::Invalid), with two samples, when numbers of bands differ, or when no raster can be read.
 pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<PooledReport> {
     ctx.stage(tr!("Reading pixels"), Some(samples.len() as u64));
-    let read: Vec<Option<Vec<Option<Moments>>>> = try_map(samples, |_, (name, source)| {
+    let read: Vec<Option<Vec<Option<BandMoments>>>> = try_map(samples, |_, (name, source)| {
         let bands = moments_of(source, ctx);
         ctx.step(1);
         match bands {
@@ -25,7 +25,7 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
             }
         }
     })?;
-    let mut all: Option<(usize, Vec<Option<Moments>>)> = None;
+    let mut all: Option<(usize, Vec<Option<BandMoments>>)> = None;
     let mut counted = 0;
     for (index, bands) in read.iter().enumerate() {
         let Some(bands) = bands else { continue };
@@ -51,21 +51,21 @@ pub fn exact(samples: &[(String, RasterSource)], ctx: &JobContext) -> Result<Poo
     Ok(PooledReport { samples: counted, without, not_finite: 0, weighted: true, pooled: Pooled::Continuous { bands } })
 }
 
-fn both(a: Option<Moments>, b: Option<Moments>) -> Option<Moments> {
+fn both(a: Option<BandMoments>, b: Option<BandMoments>) -> Option<BandMoments> {
     match (a, b) {
         (Some(a), Some(b)) => Some(merge(a, b)),
         (a, b) => a.or(b),
     }
 }
 
-fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<Moments>>> {
+fn moments_of(source: &RasterSource, ctx: &JobContext) -> Result<Vec<Option<BandMoments>>> {
     let tally = raster::tally(source, ctx)?;
     tally.info().warn_of_variable(&source.asset().to_string(), ctx);
     let band = |position: usize| {
         let summary = tally.summary(position, &[], ctx)?;
         Ok(summary.map(|band| {
             let [min, max] = band.range;
-            Moments { min, max, mean: band.mean, std: band.std, count: band.count as f64 }
+            BandMoments { min, max, mean: band.mean, std: band.std, count: band.count as f64 }
         }))
     };
     (0..tally.band_count()).map(band).collect()

@@ -11,7 +11,7 @@ const CONTINUOUS: usize = 9;
 
 /// Moments of one band, of one sample or of several.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
-pub struct Moments {
+pub struct BandMoments {
     /// Minimum; an integer where it was read from pixels of integers.
     pub min: PixelNumber,
     /// Maximum, likewise.
@@ -31,7 +31,7 @@ pub enum Pooled {
     /// Continuous data: one entry per band, `None` without valid pixels.
     Continuous {
         /// In band order.
-        bands: Vec<Option<Moments>>,
+        bands: Vec<Option<BandMoments>>,
     },
     /// Categorical data: the share of each class, for each band.
     Categorical {
@@ -68,16 +68,16 @@ pub struct SampleStats {
 
 /// Combines the moments of two sets. The sum of squares about the common mean is the sum of those within both sets and that
 /// between their means.
-pub fn merge(a: Moments, b: Moments) -> Moments {
+pub fn merge(a: BandMoments, b: BandMoments) -> BandMoments {
     let count = a.count + b.count;
     if count <= 0.0 {
-        return Moments { min: a.min.min(b.min), max: a.max.max(b.max), ..a };
+        return BandMoments { min: a.min.min(b.min), max: a.max.max(b.max), ..a };
     }
     let apart = b.mean - a.mean;
     let mean = a.mean + apart * (b.count / count);
     let within = a.std * a.std * a.count + b.std * b.std * b.count;
     let between = apart * apart * (a.count / count) * b.count;
-    Moments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
+    BandMoments { min: a.min.min(b.min), max: a.max.max(b.max), mean, std: ((within + between) / count).max(0.0).sqrt(), count }
 }
 
 /// Hint for selections with different kinds of samples.
@@ -139,13 +139,13 @@ fn has_pixels_but_no_numbers(band: &[f64]) -> bool {
     matches!(band, [min, max, mean, std, valid, ..] if *valid > 0.0 && ![min, max, mean, std].iter().all(|number| number.is_finite()))
 }
 
-fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Option<Moments> {
+fn pool_moments(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStats) -> f64) -> Option<BandMoments> {
     let of = |sample: &SampleStats| {
         let &[min, max, mean, std, valid, ..] = sample.bands[band].as_slice() else { return None };
         let count = weight(sample) * valid.clamp(0.0, 100.0) / 100.0;
         let finite = [min, max, mean, std].iter().all(|number| number.is_finite());
         let [min, max] = [min, max].map(PixelNumber::Real);
-        (count > 0.0 && finite).then_some(Moments { min, max, mean, std, count })
+        (count > 0.0 && finite).then_some(BandMoments { min, max, mean, std, count })
     };
     samples.iter().filter_map(of).reduce(merge)
 }
@@ -178,13 +178,13 @@ fn pool_shares(samples: &[SampleStats], band: usize, weight: &dyn Fn(&SampleStat
 mod tests {
     use super::*;
 
-    fn moments(values: &[f64]) -> Moments {
+    fn moments(values: &[f64]) -> BandMoments {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
         let std = (values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / count).sqrt();
         let (min, max) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(*v), high.max(*v)));
         let [min, max] = [min, max].map(PixelNumber::Real);
-        Moments { min, max, mean, std, count }
+        BandMoments { min, max, mean, std, count }
     }
 
     fn sample(name: &str, values: &[f64], invalid: usize) -> Option<SampleStats> {

@@ -2,37 +2,37 @@
 
 use serde_json::Value as Json;
 
-use super::{Entry, Made, collection, sample, tortilla};
+use super::{Extension, ExtensionEntry, collection, sample, tortilla};
 use crate::error::{Error, Result};
 
 /// Extensions by name.
 #[derive(Clone, Default)]
-pub struct Registry {
-    entries: Vec<Entry>,
+pub struct ExtensionRegistry {
+    entries: Vec<ExtensionEntry>,
 }
 
 /// All extensions of this program.
-pub fn builtin() -> Registry {
-    let mut registry = Registry::empty();
+pub fn builtin() -> ExtensionRegistry {
+    let mut registry = ExtensionRegistry::empty();
     let all = sample::ENTRIES.iter().chain(tortilla::ENTRIES).chain(collection::ENTRIES);
     all.for_each(|entry| registry.add(*entry));
     registry
 }
 
-impl Registry {
+impl ExtensionRegistry {
     /// An empty registry, for tests.
     pub fn empty() -> Self {
         Self::default()
     }
 
     /// Adds an extension, replacing one of the same name.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: ExtensionEntry) {
         self.entries.retain(|known| known.name != entry.name);
         self.entries.push(entry);
     }
 
     /// All extensions, in order.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[ExtensionEntry] {
         &self.entries
     }
 
@@ -40,7 +40,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown name.
-    pub fn get(&self, name: &str) -> Result<&Entry> {
+    pub fn get(&self, name: &str) -> Result<&ExtensionEntry> {
         self.entries.iter().find(|entry| entry.name == name).ok_or_else(|| {
             let names: Vec<_> = self.entries.iter().map(|entry| entry.name).collect();
             Error::usage(format!("there is no extension {name}")).hint(format!("choose one of {}", names.join(", ")))
@@ -51,7 +51,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown name or invalid options.
-    pub fn make(&self, name: &str, options: &Json) -> Result<Made> {
+    pub fn make(&self, name: &str, options: &Json) -> Result<Extension> {
         (self.get(name)?.make)(options)
     }
 }

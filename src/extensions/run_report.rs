@@ -5,7 +5,7 @@ use super::Leakage;
 /// One note.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
-pub enum Note {
+pub enum RunNote {
     /// Leakage between the parts of a new split.
     Leakage(Leakage),
     /// Rows of a table without a sample, and samples without a row.
@@ -71,16 +71,16 @@ const NOTES_COMPARED: usize = 100;
 /// Paths kept in a note.
 const PATHS_KEPT: usize = 20;
 
-impl Note {
+impl RunNote {
     /// Adds a note about one sample to `notes`: the sample joins the note that says the same.
-    pub(super) fn add_to(self, notes: &mut Vec<Note>) {
+    pub(super) fn add_to(self, notes: &mut Vec<RunNote>) {
         for note in notes.iter_mut().rev().take(NOTES_COMPARED) {
             let (count, paths, more) = match (note, &self) {
                 (
-                    Note::Absent { extension, columns, reason, samples, sample_paths },
-                    Note::Absent { extension: by, columns: of, reason: why, sample_paths: more, .. },
+                    RunNote::Absent { extension, columns, reason, samples, sample_paths },
+                    RunNote::Absent { extension: by, columns: of, reason: why, sample_paths: more, .. },
                 ) if extension == by && columns == of && reason == why => (samples, sample_paths, more),
-                (Note::Variable { read, samples, sample_paths }, Note::Variable { read: other, sample_paths: more, .. })
+                (RunNote::Variable { read, samples, sample_paths }, RunNote::Variable { read: other, sample_paths: more, .. })
                     if read == other =>
                 {
                     (samples, sample_paths, more)
@@ -97,14 +97,14 @@ impl Note {
 
     /// True for a note about what failed.
     pub fn is_failure(&self) -> bool {
-        matches!(self, Note::Failed { .. })
+        matches!(self, RunNote::Failed { .. })
     }
 
     /// Sentences for the user; may be empty.
     pub fn lines(&self) -> Vec<String> {
         match self {
-            Note::Leakage(leakage) => leakage.lines().into_iter().map(|line| format!("the split leaks: {line}")).collect(),
-            Note::Unmatched { table, rows, row_keys, samples, sample_paths } => {
+            RunNote::Leakage(leakage) => leakage.lines().into_iter().map(|line| format!("the split leaks: {line}")).collect(),
+            RunNote::Unmatched { table, rows, row_keys, samples, sample_paths } => {
                 let mut lines = Vec::new();
                 if *rows > 0 {
                     lines.push(format!("{rows} rows of {table} match no sample: {}", listed(row_keys, *rows)));
@@ -114,20 +114,20 @@ impl Note {
                 }
                 lines
             }
-            Note::Absent { columns, reason, samples, sample_paths, .. } => {
+            RunNote::Absent { columns, reason, samples, sample_paths, .. } => {
                 vec![format!("no {} of {}: {reason}", columns.join(", "), listed(sample_paths, *samples))]
             }
-            Note::Variable { read, samples, sample_paths } => {
+            RunNote::Variable { read, samples, sample_paths } => {
                 vec![format!("read was {read} ({})", listed(sample_paths, *samples))]
             }
-            Note::Failed { extension, column, reason } => {
+            RunNote::Failed { extension, column, reason } => {
                 vec![format!("{extension} could not compute {column}, which keeps what it had: {reason}")]
             }
-            Note::NoTimes { extension, level } => vec![format!(
+            RunNote::NoTimes { extension, level } => vec![format!(
                 "{extension} was given no source of times, so its columns of times on level {level} hold null: give time_start, \
                  time_pattern or time_column"
             )],
-            Note::Reading { warnings } => warnings.clone(),
+            RunNote::Reading { warnings } => warnings.clone(),
         }
     }
 }

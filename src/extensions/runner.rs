@@ -1,5 +1,5 @@
 //! Runs extension calls over a dataset and collects columns, collection fields and failures. Does not change the dataset;
-//! [`Run::apply`] returns the new root. The failure of one sample results in nulls and a [`Failure`]; only cancellation, invalid
+//! [`ExtensionRun::apply`] returns the new root. The failure of one sample results in nulls and a [`Failure`]; only cancellation, invalid
 //! calls and a program that can't be started end the run.
 
 use std::collections::HashMap;
@@ -10,7 +10,10 @@ use rayon::prelude::*;
 use serde_json::Value as Json;
 
 use super::view::Remarks;
-use super::{Column, ExtensionCall, Made, Note, Registry, SampleExtension, SampleView, Target, TortillaExtension, TortillaView};
+use super::{
+    CallTarget, ComputedColumn, Extension, ExtensionCall, ExtensionRegistry, RunNote, SampleExtension, SampleView,
+    TortillaExtension, TortillaView,
+};
 use crate::error::{Cause, Error, Kind, Result};
 use crate::jobs::{JobContext, panic_error};
 use crate::model::{Dataset, FieldSpec, Payload, Sample, SampleKind, SamplePath, Schema, Tortilla, Value, same_values};
@@ -37,9 +40,9 @@ pub fn kept(failures: &[Failure]) -> usize {
 
 /// Result of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Run {
+pub struct ExtensionRun {
     /// New columns by level, in output order.
-    pub columns: Vec<Vec<Column>>,
+    pub columns: Vec<Vec<ComputedColumn>>,
     /// Fields of the collection.
     pub collection: Vec<(String, Json)>,
     /// Failed samples, in the order of calls and rows.
@@ -47,11 +50,11 @@ pub struct Run {
     /// Number of samples computed without a failure, summed over calls.
     pub computed: u64,
     /// Notes of the extensions.
-    pub notes: Vec<Note>,
+    pub notes: Vec<RunNote>,
 }
 
 /// One row of a level.
-struct Row<'a> {
+struct TargetRow<'a> {
     sample: &'a Sample,
     tortilla: &'a Tortilla,
     ids: Vec<&'a str>,
@@ -61,13 +64,13 @@ struct Row<'a> {
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) -> Result<Vec<String>> {
+pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegistry) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for call in calls {
         let schema = match registry.make(&call.extension, &call.options)? {
-            Made::Sample(extension) => extension.schema(),
-            Made::Tortilla(extension) => extension.schema(),
-            Made::Collection(_) => continue,
+            Extension::Sample(extension) => extension.schema(),
+            Extension::Tortilla(extension) => extension.schema(),
+            Extension::Collection(_) => continue,
         };
         let rows = rows_of(dataset, call.target.level);
         let known = |name: &str| rows.iter().any(|row| row.tortilla.field(name).is_some());
@@ -85,25 +88,25 @@ pub fn clashes(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry) 
 ///
 /// # Errors
 /// When a call is invalid, a tortilla or collection extension fails, or the job is cancelled.
-pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx: &JobContext) -> Result<Run> {
+pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &ExtensionRegistry, ctx: &JobContext) -> Result<ExtensionRun> {
     super::need_consent(calls)?;
     let made = calls.iter().map(|call| registry.make(&call.extension, &call.options)).collect::<Result<Vec<_>>>()?;
     let depth = dataset.depth();
     check(calls, &made, depth)?;
     let notes = calls.iter().zip(&made).filter_map(|(call, made)| note_of(call, made));
-    let mut run = Run { columns: vec![Vec::new(); depth], notes: notes.collect(), ..Run::default() };
+    let mut run = ExtensionRun { columns: vec![Vec::new(); depth], notes: notes.collect(), ..ExtensionRun::default() };
     let mut index = 0;
     while let (Some(call), Some(extension)) = (calls.get(index), made.get(index)) {
         ctx.check()?;
         let level = call.target.level;
         match extension {
-            Made::Sample(extension) if extension.batch().is_some() => {
+            Extension::Sample(extension) if extension.batch().is_some() => {
                 run_batches(dataset, call, extension.as_ref(), &mut run, ctx)?;
                 index += 1;
             }
-            Made::Sample(_) => {
+            Extension::Sample(_) => {
                 let mut group: Vec<(&ExtensionCall, &dyn SampleExtension)> = Vec::new();
-                while let (Some(call), Some(Made::Sample(extension))) = (calls.get(index), made.get(index))
+                while let (Some(call), Some(Extension::Sample(extension))) = (calls.get(index), made.get(index))
                     && call.target.level == level
                     && extension.batch().is_none()
                 {
@@ -112,11 +115,11 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
                 }
                 run_samples(dataset, level, &group, &mut run, ctx)?;
             }
-            Made::Tortilla(extension) => {
+            Extension::Tortilla(extension) => {
                 run_tortilla(dataset, call, extension.as_ref(), &mut run, ctx)?;
                 index += 1;
             }
-            Made::Collection(extension) => {
+            Extension::Collection(extension) => {
                 if !call.schema_only {
                     ctx.stage(&call.extension, None);
                     // The dataset including the new columns: the extent, for example, may depend on them.
@@ -136,17 +139,17 @@ pub fn run(dataset: &Dataset, calls: &[ExtensionCall], registry: &Registry, ctx:
 }
 
 /// What is known of a call before it runs.
-fn note_of(call: &ExtensionCall, made: &Made) -> Option<Note> {
+fn note_of(call: &ExtensionCall, made: &Extension) -> Option<RunNote> {
     match made {
-        Made::Sample(extension) if !call.schema_only && extension.lacks_times() => {
-            Some(Note::NoTimes { extension: call.extension.clone(), level: call.target.level })
+        Extension::Sample(extension) if !call.schema_only && extension.lacks_times() => {
+            Some(RunNote::NoTimes { extension: call.extension.clone(), level: call.target.level })
         }
         _ => None,
     }
 }
 
 /// True unless the first FILE that a target names can be read and is no raster.
-pub fn may_be_raster(dataset: &Dataset, target: &Target) -> bool {
+pub fn may_be_raster(dataset: &Dataset, target: &CallTarget) -> bool {
     let call = ExtensionCall { extension: String::new(), options: Json::Null, target: target.clone(), schema_only: false };
     let views = views_of(dataset, &call);
     let refused = |error: Error| matches!(error.kind(), Kind::Format | Kind::Unsupported);
@@ -157,11 +160,11 @@ pub fn may_be_raster(dataset: &Dataset, target: &Target) -> bool {
 ///
 /// # Errors
 /// When the call has an unknown extension or invalid options.
-pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &Registry) -> Result<bool> {
+pub fn has_targets(dataset: &Dataset, call: &ExtensionCall, registry: &ExtensionRegistry) -> Result<bool> {
     let files_only = match registry.make(&call.extension, &call.options)? {
-        Made::Sample(extension) => extension.needs_file(),
-        Made::Tortilla(_) => false,
-        Made::Collection(_) => return Ok(true),
+        Extension::Sample(extension) => extension.needs_file(),
+        Extension::Tortilla(_) => false,
+        Extension::Collection(_) => return Ok(true),
     };
     let rows = rows_of(dataset, call.target.level);
     Ok(wanted(&rows, call, files_only).contains(&true))
@@ -176,13 +179,13 @@ pub(super) fn views_of<'a>(dataset: &'a Dataset, call: &ExtensionCall) -> Vec<Sa
 }
 
 /// Checks that the levels exist, and that calls computing the same column agree on its type.
-fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
+fn check(calls: &[ExtensionCall], made: &[Extension], depth: usize) -> Result<()> {
     let mut fields: Vec<(usize, FieldSpec, &str)> = Vec::new();
     for (call, made) in calls.iter().zip(made) {
         let schema = match made {
-            Made::Sample(extension) => extension.schema(),
-            Made::Tortilla(extension) => extension.schema(),
-            Made::Collection(_) => continue,
+            Extension::Sample(extension) => extension.schema(),
+            Extension::Tortilla(extension) => extension.schema(),
+            Extension::Collection(_) => continue,
         };
         let level = call.target.level;
         if level >= depth {
@@ -203,12 +206,12 @@ fn check(calls: &[ExtensionCall], made: &[Made], depth: usize) -> Result<()> {
     Ok(())
 }
 
-fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
-    fn below<'a>(tortilla: &'a Tortilla, left: usize, ids: &mut Vec<&'a str>, rows: &mut Vec<Row<'a>>) {
+fn rows_of(dataset: &Dataset, level: usize) -> Vec<TargetRow<'_>> {
+    fn below<'a>(tortilla: &'a Tortilla, left: usize, ids: &mut Vec<&'a str>, rows: &mut Vec<TargetRow<'a>>) {
         for sample in &tortilla.samples {
             ids.push(&sample.id);
             if left == 0 {
-                rows.push(Row { sample, tortilla, ids: ids.clone() });
+                rows.push(TargetRow { sample, tortilla, ids: ids.clone() });
             } else if let Some(children) = sample.children() {
                 below(children, left - 1, ids, rows);
             }
@@ -221,9 +224,9 @@ fn rows_of(dataset: &Dataset, level: usize) -> Vec<Row<'_>> {
 }
 
 /// Whether a call targets each row; never padding.
-fn wanted(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
+fn wanted(rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
     let by_name = !call.target.positions.is_empty();
-    let is_wanted = |row: &Row| {
+    let is_wanted = |row: &TargetRow| {
         let right_kind = by_name || !files_only || row.sample.kind() == SampleKind::File;
         right_kind && !row.sample.is_padding() && call.target.names(&row.ids)
     };
@@ -231,7 +234,7 @@ fn wanted(rows: &[Row], call: &ExtensionCall, files_only: bool) -> Vec<bool> {
 }
 
 /// The rows that a call targets, of which there has to be one.
-fn chosen(dataset: &Dataset, rows: &[Row], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
+fn chosen(dataset: &Dataset, rows: &[TargetRow], call: &ExtensionCall, files_only: bool) -> Result<Vec<bool>> {
     let by_name = !call.target.positions.is_empty();
     let chosen = wanted(rows, call, files_only);
     if !chosen.contains(&true) {
@@ -269,13 +272,13 @@ struct Computed {
 }
 
 /// `None` when the row was not targeted.
-type Cell = Option<Computed>;
+type ComputedCell = Option<Computed>;
 
 fn run_samples(
     dataset: &Dataset,
     level: usize,
     group: &[(&ExtensionCall, &dyn SampleExtension)],
-    run: &mut Run,
+    run: &mut ExtensionRun,
     ctx: &JobContext,
 ) -> Result<()> {
     let rows = rows_of(dataset, level);
@@ -287,7 +290,7 @@ fn run_samples(
     let names: Vec<&str> = group.iter().map(|(call, _)| call.extension.as_str()).collect();
     ctx.stage(&names.join(", "), Some(rows.len() as u64));
     let earlier = run.columns.get(level).cloned().unwrap_or_default();
-    let cells: Vec<Vec<Cell>> = rows
+    let cells: Vec<Vec<ComputedCell>> = rows
         .par_iter()
         .enumerate()
         .map(|(index, row)| {
@@ -316,7 +319,7 @@ fn run_samples(
             Ok(cells)
         })
         .collect::<Result<_>>()?;
-    let mut columns: Vec<Vec<Cell>> = group.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+    let mut columns: Vec<Vec<ComputedCell>> = group.iter().map(|_| Vec::with_capacity(rows.len())).collect();
     for row in cells {
         for (column, cell) in columns.iter_mut().zip(row) {
             column.push(cell);
@@ -342,14 +345,14 @@ fn run_batches(
     dataset: &Dataset,
     call: &ExtensionCall,
     extension: &dyn SampleExtension,
-    run: &mut Run,
+    run: &mut ExtensionRun,
     ctx: &JobContext,
 ) -> Result<()> {
     let Some(batch) = extension.batch() else { return Ok(()) };
     let level = call.target.level;
     let rows = rows_of(dataset, level);
     let target = chosen(dataset, &rows, call, extension.needs_file())?;
-    let mut cells: Vec<Cell> = rows.iter().map(|_| None).collect();
+    let mut cells: Vec<ComputedCell> = rows.iter().map(|_| None).collect();
     if !call.schema_only {
         let schema = extension.schema();
         let earlier = run.columns.get(level).cloned().unwrap_or_default();
@@ -394,7 +397,7 @@ fn run_tortilla(
     dataset: &Dataset,
     call: &ExtensionCall,
     extension: &dyn TortillaExtension,
-    run: &mut Run,
+    run: &mut ExtensionRun,
     ctx: &JobContext,
 ) -> Result<()> {
     let level = call.target.level;
@@ -418,7 +421,7 @@ fn run_tortilla(
         left = view.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
         for (column, reason) in view.failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            run.notes.push(Note::Failed { extension: call.extension.clone(), column: column.clone(), reason });
+            run.notes.push(RunNote::Failed { extension: call.extension.clone(), column: column.clone(), reason });
             failed.insert(column);
         }
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
@@ -457,11 +460,17 @@ fn named(error: Error, extension: &str) -> Error {
     if error.is_cancelled() || error.place().is_some() { error } else { error.at(extension) }
 }
 
-fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Row], cells: Vec<Cell>, run: &mut Run) {
+fn merge_cells(
+    call: &ExtensionCall,
+    extension: &dyn SampleExtension,
+    rows: &[TargetRow],
+    cells: Vec<ComputedCell>,
+    run: &mut ExtensionRun,
+) {
     let mut found: Vec<(usize, Vec<Value>)> = Vec::new();
     let schema = extension.schema();
     // Columns of rows that failed are not touched, so they keep their values.
-    let had_values = |row: &Row, failed: &dyn Fn(&str) -> bool| {
+    let had_values = |row: &TargetRow, failed: &dyn Fn(&str) -> bool| {
         let known = row.tortilla.schema.iter().enumerate().filter(|(_, field)| failed(&field.name));
         let mut same =
             known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
@@ -505,32 +514,32 @@ fn merge_cells(call: &ExtensionCall, extension: &dyn SampleExtension, rows: &[Ro
 }
 
 /// Adds what a computation said about a sample to the notes of the run.
-fn add_notes(remarks: &Remarks, call: &ExtensionCall, path: &SamplePath, run: &mut Run) {
+fn add_notes(remarks: &Remarks, call: &ExtensionCall, path: &SamplePath, run: &mut ExtensionRun) {
     let sample_paths = || vec![path.to_archive()];
     for (columns, reason) in &remarks.absent {
         let (extension, reason) = (call.extension.clone(), reason.clone());
-        Note::Absent { extension, columns: columns.clone(), reason, samples: 1, sample_paths: sample_paths() }
+        RunNote::Absent { extension, columns: columns.clone(), reason, samples: 1, sample_paths: sample_paths() }
             .add_to(&mut run.notes);
     }
     if let Some(variable) = &remarks.variable {
-        Note::Variable { read: variable.sentence(), samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
+        RunNote::Variable { read: variable.sentence(), samples: 1, sample_paths: sample_paths() }.add_to(&mut run.notes);
     }
 }
 
 /// The column `field`, created with nulls when new.
-fn column_of(run: &mut Run, level: usize, field: FieldSpec, rows: usize) -> &mut Column {
+fn column_of(run: &mut ExtensionRun, level: usize, field: FieldSpec, rows: usize) -> &mut ComputedColumn {
     if run.columns.len() <= level {
         run.columns.resize_with(level + 1, Vec::new);
     }
     let columns = &mut run.columns[level];
     let index = columns.iter().position(|column| column.field.name == field.name).unwrap_or_else(|| {
-        columns.push(Column { field, values: vec![Value::Null; rows], touched: vec![false; rows] });
+        columns.push(ComputedColumn { field, values: vec![Value::Null; rows], touched: vec![false; rows] });
         columns.len() - 1
     });
     &mut columns[index]
 }
 
-impl Run {
+impl ExtensionRun {
     /// True when there is no new column or field.
     pub fn is_empty(&self) -> bool {
         self.collection.is_empty() && self.columns.iter().all(Vec::is_empty)
@@ -600,7 +609,7 @@ impl Run {
     }
 }
 
-fn widened(old: &Schema, columns: &[Column], replace: bool, level: usize) -> Result<Schema> {
+fn widened(old: &Schema, columns: &[ComputedColumn], replace: bool, level: usize) -> Result<Schema> {
     let mut fields = old.to_vec();
     for column in columns {
         match fields.iter_mut().find(|field| field.name == column.field.name) {

@@ -17,7 +17,7 @@ const LISTED: usize = 5;
 
 /// How the cells of one column are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Writing {
+pub struct TextWriting {
     /// A comma separates decimals, not thousands.
     decimal_comma: bool,
     /// In `03/04/2020` the month comes first.
@@ -75,7 +75,7 @@ pub fn text_type<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Op
 }
 
 /// How a column writes numbers and dates, from all its cells.
-pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> Writing {
+pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> TextWriting {
     // A comma before other than three digits can't separate thousands.
     let decimal = |cell: &str| match cell.rsplit_once(',') {
         Some((head, tail)) => {
@@ -85,7 +85,7 @@ pub fn writing_of<'a>(cells: impl Iterator<Item = Option<&'a str>> + Clone) -> W
     };
     let decimal_comma = cells.clone().flatten().map(str::trim).any(decimal);
     let month_first = cells.flatten().filter_map(day_and_month).any(|(_, second)| second > 12);
-    Writing { decimal_comma, month_first }
+    TextWriting { decimal_comma, month_first }
 }
 
 /// True for an empty cell and for the text of a missing value.
@@ -94,7 +94,7 @@ pub fn is_missing(cell: &str) -> bool {
 }
 
 /// The value of a cell in a type; `None` when it has none, or another one.
-pub fn value_of_text(cell: &str, dtype: &DataType, writing: Writing) -> Option<Value> {
+pub fn value_of_text(cell: &str, dtype: &DataType, writing: TextWriting) -> Option<Value> {
     let cell = cell.trim();
     match dtype {
         DataType::Boolean => match cell.to_lowercase().as_str() {
@@ -123,7 +123,7 @@ pub fn value_of_text(cell: &str, dtype: &DataType, writing: Writing) -> Option<V
 }
 
 /// A number without thousands separators and with a decimal point.
-fn plain_number(cell: &str, writing: Writing) -> Option<String> {
+fn plain_number(cell: &str, writing: TextWriting) -> Option<String> {
     let compact: String = cell.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'')).collect();
     let is_number = |c: char| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '+' | 'e' | 'E');
     if compact.is_empty() || !compact.chars().all(is_number) || !compact.chars().any(|c| c.is_ascii_digit()) {
@@ -140,7 +140,7 @@ fn plain_number(cell: &str, writing: Writing) -> Option<String> {
 }
 
 /// `2020-02-29`, `20200229`, `29.02.2020`, `29/02/2020` or `02/29/2020`.
-fn date_of(cell: &str, writing: Writing) -> Option<NaiveDate> {
+fn date_of(cell: &str, writing: TextWriting) -> Option<NaiveDate> {
     if cell.len() == 8 && cell.bytes().all(|byte| byte.is_ascii_digit()) {
         return NaiveDate::parse_from_str(cell, "%Y%m%d").ok().filter(|date| (1900..2100).contains(&chrono::Datelike::year(date)));
     }

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempPath;
 
-use super::{Column, Note};
+use super::{ComputedColumn, RunNote};
 use crate::container;
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Payload, Sample, SamplePath, Tortilla, Value};
-use crate::raster::{self, RasterInfo, RasterSource, Tally, VariableRead, VectorPlace};
+use crate::raster::{self, RasterCount, RasterInfo, RasterSource, VariableRead, VectorPlace};
 
 /// One sample of a run.
 pub struct SampleView<'a> {
@@ -21,16 +21,16 @@ pub struct SampleView<'a> {
     /// Row in the level.
     pub(super) row: usize,
     /// Columns of the level computed earlier in this run.
-    pub(super) earlier: &'a [Column],
+    pub(super) earlier: &'a [ComputedColumn],
     /// Values computed by earlier calls of the same group.
     pub(super) fresh: Vec<(FieldSpec, Value)>,
-    facts: Facts,
+    facts: ViewFacts,
 }
 
 #[derive(Default)]
-struct Facts {
+struct ViewFacts {
     info: OnceLock<Arc<RasterInfo>>,
-    tally: Mutex<Option<Arc<Tally>>>,
+    tally: Mutex<Option<Arc<RasterCount>>>,
     /// Temporary file with in-memory data, for programs that need a file.
     copy: OnceLock<TempPath>,
     remarks: Mutex<Remarks>,
@@ -48,8 +48,14 @@ pub(super) struct Remarks {
 }
 
 impl<'a> SampleView<'a> {
-    pub(super) fn new(sample: &'a Sample, tortilla: &'a Tortilla, ids: Vec<&'a str>, row: usize, earlier: &'a [Column]) -> Self {
-        Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: Facts::default() }
+    pub(super) fn new(
+        sample: &'a Sample,
+        tortilla: &'a Tortilla,
+        ids: Vec<&'a str>,
+        row: usize,
+        earlier: &'a [ComputedColumn],
+    ) -> Self {
+        Self { sample, tortilla, ids, row, earlier, fresh: Vec::new(), facts: ViewFacts::default() }
     }
 
     fn remarks(&self) -> MutexGuard<'_, Remarks> {
@@ -222,7 +228,7 @@ impl<'a> SampleView<'a> {
     ///
     /// # Errors
     /// As [`SampleView::raster`], when a block cannot be read, or the job is cancelled.
-    pub fn tally(&self, ctx: &JobContext) -> Result<Arc<Tally>> {
+    pub fn tally(&self, ctx: &JobContext) -> Result<Arc<RasterCount>> {
         let mut known = self.facts.tally.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(tally) = known.as_ref() {
             return Ok(tally.clone());
@@ -240,7 +246,7 @@ pub struct TortillaView<'a> {
     pub level: usize,
     /// The samples.
     pub samples: Vec<SampleView<'a>>,
-    pub(super) notes: Mutex<Vec<Note>>,
+    pub(super) notes: Mutex<Vec<RunNote>>,
     /// Indices of samples that keep their values.
     pub(super) left: Mutex<std::collections::HashSet<usize>>,
     /// Columns that could not be computed, with the reason.
@@ -249,7 +255,7 @@ pub struct TortillaView<'a> {
 
 impl TortillaView<'_> {
     /// Adds a note to the run's report.
-    pub fn note(&self, note: Note) {
+    pub fn note(&self, note: RunNote) {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
     }
 

@@ -2,7 +2,7 @@
 //! geometries, boxes, grids (`stac:crs`, `stac:geotransform` and `stac:tensor_shape`), centroids and times, in the forms of every
 //! generation (TACO 2.0, section 7.1.1); maps, box filters, catalogues, leakage, extents and checks all use it.
 //!
-//! [`Stated`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
+//! [`StatedLocation`] is what the columns of one row say, in their own coordinate system. [`footprints`] turns rows into [`Footprint`]s:
 //! `project` reprojects rings with as many extra vertices as their edges need, `unfold` lays them out on a plane of continuous
 //! longitudes, around the poles where they hold one, `cut` brings them into ±180 degrees, and `span` gives boxes on the circle of
 //! longitudes.
@@ -32,7 +32,7 @@ pub use columns::{
     CENTROID_COLUMNS, COLUMNS, CRS_COLUMNS, GEOMETRY_COLUMNS, GRIDS, GridColumns, grid_of, place_source, states_point_or_shape,
 };
 pub use span::{BoxOfDegrees, Boxes, box_of_extent, box_polygon, enclosing_box};
-pub use stated::{PixelGrid, PlaceColumns, Stated};
+pub use stated::{PixelGrid, PlaceColumns, StatedLocation};
 pub use times::{
     INTERVALS, IntervalColumns, SampleTimes, TIME_COLUMNS, TIME_START, interval_of, is_time_column, micros_of, micros_of_value,
     parse_time, sample_times, times_of_row,
@@ -191,7 +191,7 @@ fn geometry_of(polygons: Vec<Polygon<f64>>, lines: Vec<LineString<f64>>, points:
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn footprints(rows: &[Stated], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
+pub fn footprints(rows: &[StatedLocation], ctx: &JobContext) -> Result<Vec<Option<Footprint>>> {
     let found = resolve(rows, Detail::Exact, Footprint::of, ctx)?;
     Ok(found.into_iter().map(Option::flatten).collect())
 }
@@ -205,13 +205,13 @@ pub fn boxes_of(batch: &RecordBatch, detail: Detail, ctx: &JobContext) -> Result
 }
 
 /// Applies `work` to the rows of a level in parts, so that a million geometries are not in memory twice.
-fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[Stated]) -> Result<Vec<T>>) -> Result<Vec<T>> {
+fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[StatedLocation]) -> Result<Vec<T>>) -> Result<Vec<T>> {
     let columns = PlaceColumns::of(batch);
     let mut all = Vec::with_capacity(batch.num_rows());
     for first in (0..batch.num_rows()).step_by(PART) {
         ctx.check()?;
         let last = (first + PART).min(batch.num_rows());
-        let stated: Vec<Stated> = (first..last).map(|row| columns.stated(row)).collect();
+        let stated: Vec<StatedLocation> = (first..last).map(|row| columns.stated(row)).collect();
         all.extend(work(&stated)?);
     }
     Ok(all)
@@ -221,11 +221,11 @@ fn in_parts<T>(batch: &RecordBatch, ctx: &JobContext, work: impl Fn(&[Stated]) -
 ///
 /// # Errors
 /// When the job is cancelled.
-pub fn touching(rows: &[Stated], boxes: &Boxes, ctx: &JobContext) -> Result<Vec<bool>> {
+pub fn touching(rows: &[StatedLocation], boxes: &Boxes, ctx: &JobContext) -> Result<Vec<bool>> {
     // Most rows are far from a small box, or have a corner in it: their edges need not be followed.
     let corners = resolve(rows, Detail::Corners, |shape| boxes.touch_corners(shape), ctx)?;
     let open: Vec<usize> = (0..rows.len()).filter(|&row| corners[row] == Some(None)).collect();
-    let left: Vec<Stated> = open.iter().map(|&row| rows[row].clone()).collect();
+    let left: Vec<StatedLocation> = open.iter().map(|&row| rows[row].clone()).collect();
     let touches = |shape: &Unfolded| Footprint::of(shape).is_some_and(|footprint| boxes.touch_footprint(&footprint));
     let exact = resolve(&left, Detail::Exact, touches, ctx)?;
     let mut found: Vec<bool> = corners.into_iter().map(|known| known.flatten().unwrap_or(false)).collect();
@@ -253,7 +253,7 @@ pub fn has_places(batch: &RecordBatch) -> bool {
 /// # Errors
 /// When the job is cancelled.
 pub fn resolve<T: Send>(
-    rows: &[Stated],
+    rows: &[StatedLocation],
     detail: Detail,
     finish: impl Fn(&Unfolded) -> T + Sync,
     ctx: &JobContext,

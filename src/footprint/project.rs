@@ -22,15 +22,15 @@ const LIMB_STEPS: usize = 32;
 const LIMB_HALVINGS: usize = 40;
 
 /// A part of a shape: a closed ring or a line.
-struct Path {
+struct ProjectedPath {
     shape: usize,
-    kind: Kind,
+    kind: GeometryKind,
     /// Vertices in the source system.
-    nodes: Vec<Node>,
+    nodes: Vec<ProjectedPoint>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum GeometryKind {
     /// A ring of the area of this number; its first one is the outer ring.
     Ring(usize),
     Line,
@@ -38,7 +38,7 @@ enum Kind {
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct ProjectedPoint {
     at: [f64; 2],
     lonlat: Option<[f64; 2]>,
     added: bool,
@@ -49,7 +49,7 @@ struct Node {
 /// Every shape in longitude and latitude; `None` for a shape without coordinates on Earth.
 pub fn unfolded(way: &LonLatTransform, shapes: &[Geometry<f64>], source: PlaceSource, detail: Detail) -> Vec<Option<Unfolded>> {
     let geographic = way.is_geographic();
-    let mut paths: Vec<Path> = Vec::with_capacity(shapes.len());
+    let mut paths: Vec<ProjectedPath> = Vec::with_capacity(shapes.len());
     for (shape, geometry) in shapes.iter().enumerate() {
         let mut areas = 0;
         collect(shape, geometry, &mut areas, &mut paths);
@@ -74,12 +74,12 @@ pub fn unfolded(way: &LonLatTransform, shapes: &[Geometry<f64>], source: PlaceSo
     for (path, broken) in paths.iter_mut().zip(broken).filter(|(_, broken)| *broken) {
         debug_assert!(broken);
         match path.kind {
-            Kind::Ring(_) if !geographic => match visible(way, path) {
+            GeometryKind::Ring(_) if !geographic => match visible(way, path) {
                 Some(nodes) => path.nodes = nodes,
                 None => unseen[path.shape] = true,
             },
-            Kind::Ring(_) => unseen[path.shape] = true,
-            Kind::Line | Kind::Point => path.nodes.retain(|node| node.lonlat.is_some()),
+            GeometryKind::Ring(_) => unseen[path.shape] = true,
+            GeometryKind::Line | GeometryKind::Point => path.nodes.retain(|node| node.lonlat.is_some()),
         }
     }
     let mut made: Vec<Option<Unfolded>> = Vec::with_capacity(shapes.len());
@@ -90,15 +90,15 @@ pub fn unfolded(way: &LonLatTransform, shapes: &[Geometry<f64>], source: PlaceSo
         while let Some(path) = paths.next_if(|path| path.shape == shape) {
             let vertices = vertices_of(&path, geographic, source);
             match path.kind {
-                Kind::Ring(area) => rings.push((area, vertices)),
-                Kind::Line => {
+                GeometryKind::Ring(area) => rings.push((area, vertices)),
+                GeometryKind::Line => {
                     let line = if geographic { plain(&vertices) } else { unfold::line(&vertices) };
                     let line = in_turn(line);
                     if line.len() > 1 {
                         out.lines.push(line);
                     }
                 }
-                Kind::Point => out.points.extend(vertices.iter().map(|([lon, lat], _)| [super::span::wrapped(*lon), *lat])),
+                GeometryKind::Point => out.points.extend(vertices.iter().map(|([lon, lat], _)| [super::span::wrapped(*lon), *lat])),
             }
         }
         let mut rings = rings.into_iter().peekable();
@@ -130,8 +130,8 @@ fn in_turn(line: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
 }
 
 /// The vertices of a path that have coordinates on Earth. In systems of degrees, longitudes go on as they do in the source.
-fn vertices_of(path: &Path, geographic: bool, source: PlaceSource) -> Vec<Vertex> {
-    let place = |node: &Node| Some((node.lonlat?, node.at, node.added));
+fn vertices_of(path: &ProjectedPath, geographic: bool, source: PlaceSource) -> Vec<Vertex> {
+    let place = |node: &ProjectedPoint| Some((node.lonlat?, node.at, node.added));
     let mut vertices: Vec<Vertex> = path
         .nodes
         .iter()
@@ -142,8 +142,8 @@ fn vertices_of(path: &Path, geographic: bool, source: PlaceSource) -> Vec<Vertex
         })
         .collect();
     // The corners of a grid are never apart by more than the grid is wide.
-    if geographic && source == PlaceSource::Geometry && path.kind != Kind::Point {
-        shorten(&mut vertices, path.kind != Kind::Line);
+    if geographic && source == PlaceSource::Geometry && path.kind != GeometryKind::Point {
+        shorten(&mut vertices, path.kind != GeometryKind::Line);
     }
     vertices
 }
@@ -163,23 +163,25 @@ fn shorten(vertices: &mut [Vertex], closed: bool) {
     }
 }
 
-fn node([x, y]: [f64; 2]) -> Node {
-    Node { at: [x, y], lonlat: None, added: false, open: true }
+fn node([x, y]: [f64; 2]) -> ProjectedPoint {
+    ProjectedPoint { at: [x, y], lonlat: None, added: false, open: true }
 }
 
 /// Takes a geometry apart.
-fn collect(shape: usize, geometry: &Geometry<f64>, areas: &mut usize, paths: &mut Vec<Path>) {
+fn collect(shape: usize, geometry: &Geometry<f64>, areas: &mut usize, paths: &mut Vec<ProjectedPath>) {
     let nodes = |line: &LineString<f64>| line.coords().map(|at| node([at.x, at.y])).collect::<Vec<_>>();
     match geometry {
-        Geometry::Point(point) => paths.push(Path { shape, kind: Kind::Point, nodes: vec![node([point.x(), point.y()])] }),
+        Geometry::Point(point) => {
+            paths.push(ProjectedPath { shape, kind: GeometryKind::Point, nodes: vec![node([point.x(), point.y()])] })
+        }
         Geometry::MultiPoint(many) => {
             let nodes = many.iter().map(|point| node([point.x(), point.y()])).collect();
-            paths.push(Path { shape, kind: Kind::Point, nodes });
+            paths.push(ProjectedPath { shape, kind: GeometryKind::Point, nodes });
         }
-        Geometry::LineString(line) => paths.push(Path { shape, kind: Kind::Line, nodes: nodes(line) }),
+        Geometry::LineString(line) => paths.push(ProjectedPath { shape, kind: GeometryKind::Line, nodes: nodes(line) }),
         Geometry::Line(line) => collect(shape, &Geometry::LineString((*line).into()), areas, paths),
         Geometry::MultiLineString(many) => {
-            many.iter().for_each(|line| paths.push(Path { shape, kind: Kind::Line, nodes: nodes(line) }));
+            many.iter().for_each(|line| paths.push(ProjectedPath { shape, kind: GeometryKind::Line, nodes: nodes(line) }));
         }
         Geometry::Polygon(polygon) => {
             *areas += 1;
@@ -195,7 +197,7 @@ fn collect(shape: usize, geometry: &Geometry<f64>, areas: &mut usize, paths: &mu
                     ring.reverse();
                 }
                 if ring.len() > 2 {
-                    paths.push(Path { shape, kind: Kind::Ring(*areas), nodes: ring });
+                    paths.push(ProjectedPath { shape, kind: GeometryKind::Ring(*areas), nodes: ring });
                 }
             }
         }
@@ -209,7 +211,7 @@ fn collect(shape: usize, geometry: &Geometry<f64>, areas: &mut usize, paths: &mu
 }
 
 /// Latitudes just beyond the poles are the poles; coordinates outside the range of degrees become NaN.
-fn clamp_degrees(path: &mut Path, source: PlaceSource) {
+fn clamp_degrees(path: &mut ProjectedPath, source: PlaceSource) {
     // The edges of the outermost pixels of a grid may be beyond the poles, those of a geometry may not.
     let slack = if source == PlaceSource::Grid { BEYOND_POLE } else { 1e-9 };
     for node in &mut path.nodes {
@@ -220,7 +222,7 @@ fn clamp_degrees(path: &mut Path, source: PlaceSource) {
 }
 
 /// Adds vertices to edges that are curved in longitude and latitude.
-fn refine(way: &LonLatTransform, paths: &mut [Path], detail: Detail) {
+fn refine(way: &LonLatTransform, paths: &mut [ProjectedPath], detail: Detail) {
     let (floor, share, rounds) = match detail {
         Detail::Exact => (1e-6, 1e-5, 8),
         Detail::Drawn => (1e-4, 2e-3, 5),
@@ -243,11 +245,11 @@ fn refine(way: &LonLatTransform, paths: &mut [Path], detail: Detail) {
             }
             let old = std::mem::take(&mut path.nodes);
             let count = old.len();
-            let closed = path.kind != Kind::Line;
+            let closed = path.kind != GeometryKind::Line;
             let mut nodes = Vec::with_capacity(count + 4);
             for (index, mut node) in old.iter().copied().enumerate() {
                 let last = index + 1 == count && !closed;
-                if !node.open || last || path.kind == Kind::Point {
+                if !node.open || last || path.kind == GeometryKind::Point {
                     node.open = false;
                     nodes.push(node);
                     continue;
@@ -267,7 +269,7 @@ fn refine(way: &LonLatTransform, paths: &mut [Path], detail: Detail) {
                 nodes.push(node);
                 if curved {
                     // The search ends at a vertex without coordinates.
-                    nodes.push(Node { at, lonlat, added: true, open: lonlat.is_some() });
+                    nodes.push(ProjectedPoint { at, lonlat, added: true, open: lonlat.is_some() });
                 }
             }
             path.nodes = nodes;
@@ -275,12 +277,12 @@ fn refine(way: &LonLatTransform, paths: &mut [Path], detail: Detail) {
     }
 }
 
-fn each_open_edge(path: &Path, mut see: impl FnMut(&Node, &Node)) {
+fn each_open_edge(path: &ProjectedPath, mut see: impl FnMut(&ProjectedPoint, &ProjectedPoint)) {
     let count = path.nodes.len();
     let edges = match path.kind {
-        Kind::Ring(_) => count,
-        Kind::Line => count.saturating_sub(1),
-        Kind::Point => 0,
+        GeometryKind::Ring(_) => count,
+        GeometryKind::Line => count.saturating_sub(1),
+        GeometryKind::Point => 0,
     };
     for (index, node) in path.nodes.iter().enumerate().take(edges).filter(|(_, node)| node.open) {
         see(node, &path.nodes[(index + 1) % count]);
@@ -302,7 +304,7 @@ fn is_curved(a: [f64; 2], middle: [f64; 2], b: [f64; 2], tolerance: f64) -> bool
 }
 
 /// The size of a path in degrees of latitude, about.
-fn size_of(path: &Path) -> f64 {
+fn size_of(path: &ProjectedPath) -> f64 {
     let mut places = path.nodes.iter().filter_map(|node| node.lonlat);
     let Some([lon, lat]) = places.next() else { return 0.0 };
     let far = |[x, y]: [f64; 2]| (difference(x, lon) * y.to_radians().cos()).hypot(y - lat);
@@ -311,7 +313,7 @@ fn size_of(path: &Path) -> f64 {
 
 /// What can be seen of a ring that reaches beyond what its system maps: from a place inside that has coordinates, as far as there are
 /// some in the direction of each vertex. `None` where nothing inside has any.
-fn visible(way: &LonLatTransform, path: &Path) -> Option<Vec<Node>> {
+fn visible(way: &LonLatTransform, path: &ProjectedPath) -> Option<Vec<ProjectedPoint>> {
     let corners: Vec<[f64; 2]> = path.nodes.iter().filter(|node| !node.added).map(|node| node.at).collect();
     if corners.iter().flatten().any(|number| !number.is_finite()) {
         return None;
@@ -346,11 +348,11 @@ fn visible(way: &LonLatTransform, path: &Path) -> Option<Vec<Node>> {
     }
     let ends: Vec<[f64; 2]> = targets.iter().zip(&ranges).map(|(&at, range)| toward(at, range[0])).collect();
     let placed = way.lonlat(&ends);
-    let nodes: Vec<Node> = ends
+    let nodes: Vec<ProjectedPoint> = ends
         .into_iter()
         .zip(placed)
         .filter(|(_, lonlat)| lonlat.is_some())
-        .map(|(at, lonlat)| Node { at, lonlat, added: false, open: false })
+        .map(|(at, lonlat)| ProjectedPoint { at, lonlat, added: false, open: false })
         .collect();
     (nodes.len() > 2).then_some(nodes)
 }

@@ -18,16 +18,16 @@ const DEGREES: &str = "OGC:CRS84";
 
 /// Stated location of a row.
 #[derive(Clone, Debug, Default)]
-pub struct Stated {
+pub struct StatedLocation {
     drawn: Option<(Arc<str>, Geometry<f64>)>,
-    grid: Option<Grid>,
+    grid: Option<RasterGrid>,
     /// Longitude and latitude in degrees.
     pub centroid: Option<[f64; 2]>,
 }
 
 /// A raster's grid.
 #[derive(Clone, Debug)]
-struct Grid {
+struct RasterGrid {
     crs: Arc<str>,
     /// GDAL's geotransform.
     transform: [f64; 6],
@@ -46,7 +46,7 @@ pub struct PixelGrid {
     pub transform: [f64; 6],
 }
 
-impl Stated {
+impl StatedLocation {
     /// Reads [`COLUMNS`] through `value`, which returns null for missing columns.
     pub fn of(value: &dyn Fn(&str) -> Value) -> Self {
         static ROLES: LazyLock<PlaceRoles<&str>> = LazyLock::new(|| PlaceRoles::of(Some));
@@ -74,7 +74,7 @@ impl Stated {
         let drawn = roles.geometries.iter().find_map(geometry);
         Self {
             drawn: drawn.or_else(|| roles.boxes.iter().find_map(in_box)),
-            grid: roles.grids.iter().find_map(|grid| Grid::of(grid, value)),
+            grid: roles.grids.iter().find_map(|grid| RasterGrid::of(grid, value)),
             centroid: roles.centroids.iter().find_map(|column| point(&value(*column))),
         }
     }
@@ -111,7 +111,7 @@ impl Stated {
 
     /// The grid of the row's raster.
     pub fn grid_in_pixels(&self) -> Option<PixelGrid> {
-        let Grid { crs, transform: [x, a, b, y, d, e], columns, rows } = self.grid.as_ref()?;
+        let RasterGrid { crs, transform: [x, a, b, y, d, e], columns, rows } = self.grid.as_ref()?;
         Some(PixelGrid { crs: crs.clone(), shape: [*rows as i64, *columns as i64], transform: [*a, *b, *x, *d, *e, *y] })
     }
 
@@ -142,13 +142,13 @@ impl Stated {
     pub(super) fn shape_of(&self, source: PlaceSource) -> Option<Geometry<f64>> {
         match source {
             PlaceSource::Geometry => self.drawn.as_ref().map(|(_, geometry)| geometry.clone()),
-            PlaceSource::Grid => self.grid.as_ref().map(Grid::outline),
+            PlaceSource::Grid => self.grid.as_ref().map(RasterGrid::outline),
             PlaceSource::Centroid => None,
         }
     }
 }
 
-impl Grid {
+impl RasterGrid {
     fn of<C: Copy>(roles: &GridRoles<C>, value: &dyn Fn(C) -> Value) -> Option<Self> {
         let transform: [f64; 6] = numbers(&value(roles.transform))?.try_into().ok()?;
         let shape = roles.shapes.iter().find_map(|shape| numbers(&value(*shape)))?;
@@ -255,8 +255,8 @@ impl PlaceColumns {
     }
 
     /// The stated location of a row.
-    pub fn stated(&self, row: usize) -> Stated {
-        let mut stated = Stated::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
+    pub fn stated(&self, row: usize) -> StatedLocation {
+        let mut stated = StatedLocation::of_roles(&self.roles, &|column| value_at(&self.columns[column], row));
         let mut systems = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
         let mut shared = |crs: &mut Arc<str>| match systems.get(crs) {
             Some(known) => *crs = known.clone(),

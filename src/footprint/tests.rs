@@ -12,8 +12,8 @@ fn list(numbers: &[f64]) -> Value {
     Value::List(numbers.iter().map(|number| Value::Float(*number)).collect())
 }
 
-fn grid(crs: &str, transform: [f64; 6], [rows, columns]: [i64; 2]) -> Stated {
-    Stated::of(&|name| match name {
+fn grid(crs: &str, transform: [f64; 6], [rows, columns]: [i64; 2]) -> StatedLocation {
+    StatedLocation::of(&|name| match name {
         "stac:crs" => Value::text(crs),
         "stac:geotransform" => list(&transform),
         "stac:tensor_shape" => Value::List([3, rows, columns].map(Value::Int).into()),
@@ -21,9 +21,9 @@ fn grid(crs: &str, transform: [f64; 6], [rows, columns]: [i64; 2]) -> Stated {
     })
 }
 
-fn drawn(crs: &str, geometry: &Geometry<f64>) -> Stated {
+fn drawn(crs: &str, geometry: &Geometry<f64>) -> StatedLocation {
     let bytes: Arc<[u8]> = wkb(geometry).into();
-    Stated::of(&|name| match name {
+    StatedLocation::of(&|name| match name {
         "istac:crs" => Value::text(crs),
         "istac:geometry" => Value::Bytes(bytes.clone()),
         _ => Value::Null,
@@ -31,7 +31,7 @@ fn drawn(crs: &str, geometry: &Geometry<f64>) -> Stated {
 }
 
 #[track_caller]
-fn one(stated: Stated) -> Footprint {
+fn one(stated: StatedLocation) -> Footprint {
     footprints(&[stated], &JobContext::default()).expect("is made").remove(0).expect("has a place")
 }
 
@@ -221,7 +221,7 @@ fn what_has_no_place_falls_back_to_what_has() {
     let bytes: Arc<[u8]> = wkb(&ring.into()).into();
     let row = |crs: &'static str| {
         let bytes = bytes.clone();
-        Stated::of(&move |name| match name {
+        StatedLocation::of(&move |name| match name {
             "istac:crs" => Value::text(crs),
             "istac:geometry" => Value::Bytes(bytes.clone()),
             "istac:centroid" => Value::text("POINT (-75 1)"),
@@ -234,12 +234,12 @@ fn what_has_no_place_falls_back_to_what_has() {
         assert_eq!((found.source, found.bbox), (PlaceSource::Centroid, [-75.0, 1.0, -75.0, 1.0]), "{crs}");
     }
     assert_eq!(one(row("EPSG:32618")).source, PlaceSource::Geometry);
-    assert!(Stated::of(&|_| Value::Null).is_empty());
+    assert!(StatedLocation::of(&|_| Value::Null).is_empty());
 }
 
 #[test]
 fn older_generations_say_the_same() {
-    let old = Stated::of(&|name| match name {
+    let old = StatedLocation::of(&|name| match name {
         "stac:crs" => Value::text("EPSG:32618"),
         "stac:geotransform" => list(&[500_000.0, 10.0, 0.0, 10_000.0, 0.0, -10.0]),
         "stac:raster_shape" => Value::List([1000, 1000].map(Value::Int).into()),

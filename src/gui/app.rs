@@ -11,7 +11,7 @@ use super::banner;
 use super::chrome;
 use super::dialogs::{CrashReport, Dialog, Dialogs};
 use super::displayed_texts;
-use super::dock::{Contents, Pane};
+use super::dock::{Pane, PaneContents};
 use super::drag;
 use super::file_dialog::FileDialog;
 use super::frame_watchdog::SlowStep;
@@ -436,7 +436,7 @@ struct Panels<'a, 'b> {
     cx: &'a mut PanelContext<'b>,
 }
 
-impl Contents for Panels<'_, '_> {
+impl PaneContents for Panels<'_, '_> {
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane) {
         if !self.cx.session.panels.may_draw(pane, PANELS_UNTIL) {
             ui.ctx().request_repaint();

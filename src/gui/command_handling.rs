@@ -11,7 +11,7 @@ use super::action::Action;
 use super::action_enabled::blocked;
 use super::arrangements::Arrangement;
 use super::dialogs::{Dialog, Dialogs};
-use super::dock::{Dock, Pane, Side};
+use super::dock::{Dock, DockSide, Pane};
 use super::documentation_page::Page;
 use super::dropped_paths;
 use super::file_dialog::{FileDialog, FileDialogAnswer, FileRequest};
@@ -617,9 +617,9 @@ impl App {
                 self.view.dock.show(Pane::Hierarchy);
                 ctx.memory_mut(|memory| memory.request_focus(Id::unique("hierarchy-filter")));
             }
-            Action::ToggleLeft => self.view.dock.toggle(Side::Left),
-            Action::ToggleRight => self.view.dock.toggle(Side::Right),
-            Action::ToggleBottom => self.view.dock.toggle(Side::Bottom),
+            Action::ToggleLeft => self.view.dock.toggle(DockSide::Left),
+            Action::ToggleRight => self.view.dock.toggle(DockSide::Right),
+            Action::ToggleBottom => self.view.dock.toggle(DockSide::Bottom),
             Action::ClearFilter => self.requests.push(Request::Run(Command::Filter { filters: Vec::new() })),
             Action::CancelJobs => {
                 let running = self.studio.jobs();

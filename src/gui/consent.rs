@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::App;
 use super::dialogs::Dialog;
 use super::dropped_paths;
-use super::panel_context::{Agreement, Request};
+use super::panel_context::{Confirmation, Request};
 use crate::consent;
 use crate::studio::{Command, Server};
 use crate::text::PrintableLine;
@@ -32,7 +32,7 @@ impl App {
             return;
         }
         let lines = programs.iter().map(|program| consent::described(program)).collect();
-        let then = Request::Agreed(Agreement::Programs(programs), Box::new(then));
+        let then = Request::Agreed(Confirmation::Programs(programs), Box::new(then));
         self.dialogs.open(Dialog::programs(lines, then));
     }
 
@@ -40,7 +40,7 @@ impl App {
     pub(super) fn ask_for_servers(&mut self, path: PathBuf, servers: &[Server]) {
         let line = |server: &Server| format!("{}: {}", server.host.printable_line(), server.files_text());
         let hosts = servers.iter().map(|server| server.host.clone()).collect();
-        let then = Request::Agreed(Agreement::Servers(hosts), Box::new(Request::Run(Command::OpenProject { path })));
+        let then = Request::Agreed(Confirmation::Servers(hosts), Box::new(Request::Run(Command::OpenProject { path })));
         self.dialogs.open(Dialog::servers(servers.iter().map(line).collect(), then));
     }
 
@@ -55,7 +55,7 @@ impl App {
         let Some(first) = new.first().cloned() else { return };
         let lines = new.iter().map(|folder| dropped_paths::display_path(folder).printable_line().to_string()).collect();
         // The request carries the first folder; the others follow after consent.
-        let then = Request::Agreed(Agreement::Watching(new), Box::new(Request::Run(Command::Watch { folder: first })));
+        let then = Request::Agreed(Confirmation::Watching(new), Box::new(Request::Run(Command::Watch { folder: first })));
         self.dialogs.open(Dialog::watching(lines, then));
     }
 
@@ -66,11 +66,11 @@ impl App {
     }
 
     /// Records consent and handles the request.
-    pub(super) fn agreed(&mut self, agreement: Agreement, then: Request) {
+    pub(super) fn agreed(&mut self, agreement: Confirmation, then: Request) {
         match agreement {
-            Agreement::Programs(programs) => programs.iter().for_each(|program| consent::allow_program(program)),
-            Agreement::Servers(hosts) => hosts.iter().for_each(|host| consent::allow_server(host)),
-            Agreement::Watching(folders) => {
+            Confirmation::Programs(programs) => programs.iter().for_each(|program| consent::allow_program(program)),
+            Confirmation::Servers(hosts) => hosts.iter().for_each(|host| consent::allow_server(host)),
+            Confirmation::Watching(folders) => {
                 self.session.watch_agreed.extend(folders.iter().cloned());
                 self.requests.extend(folders.into_iter().skip(1).map(|folder| Request::Run(Command::Watch { folder })));
             }

@@ -136,7 +136,7 @@ impl Pane {
 
 /// A side of the window that can be hidden.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum DockSide {
     /// The hierarchy.
     Left,
     /// Sample and collection.
@@ -239,7 +239,7 @@ impl Dock {
     }
 
     /// Draws every visible panel through `contents`.
-    pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn Contents) {
+    pub fn ui(&mut self, ui: &mut Ui, contents: &mut dyn PaneContents) {
         self.follow_plan();
         let folded = self.fold_bottom(ui.available_height());
         let folded_tabs = match folded.and_then(|(tile, _)| self.tree.tiles.get(tile)) {
@@ -277,7 +277,7 @@ impl Dock {
 
     /// The container that has the bottom panels below others, as far as they were not moved elsewhere.
     fn column_of_bottom(&self) -> Option<TileId> {
-        let column = self.tree.tiles.parent_of(self.side(Side::Bottom)?)?;
+        let column = self.tree.tiles.parent_of(self.side(DockSide::Bottom)?)?;
         match self.tree.tiles.get(column)? {
             Tile::Container(Container::Linear(linear)) if linear.dir == LinearDir::Vertical && linear.children.len() > 1 => {
                 Some(column)
@@ -296,7 +296,7 @@ impl Dock {
     /// Sets the shares of the bottom panels and of those above for this height of all, in points. Returns the bottom tile and its
     /// share while it is folded.
     fn fold_bottom(&mut self, height: f32) -> Option<(TileId, f32)> {
-        let (bottom, column, is_folded) = (self.side(Side::Bottom)?, self.column_of_bottom()?, self.is_bottom_folded());
+        let (bottom, column, is_folded) = (self.side(DockSide::Bottom)?, self.column_of_bottom()?, self.is_bottom_folded());
         let open = std::mem::take(&mut self.open_shares);
         let Some(Tile::Container(Container::Linear(linear))) = self.tree.tiles.get_mut(column) else { return None };
         if !is_folded {
@@ -340,7 +340,7 @@ impl Dock {
     /// Brings a panel to the front and shows its side if that was hidden.
     pub fn show(&mut self, pane: Pane) {
         if let Some(id) = self.tree.tiles.find_pane(&pane) {
-            self.is_called |= self.tree.tiles.parent_of(id).is_some_and(|group| self.side(Side::Bottom) == Some(group));
+            self.is_called |= self.tree.tiles.parent_of(id).is_some_and(|group| self.side(DockSide::Bottom) == Some(group));
             let mut at = Some(id);
             while let Some(tile) = at {
                 self.tree.set_visible(tile, true);
@@ -351,8 +351,8 @@ impl Dock {
     }
 
     /// Shows or hides a side; the bottom panels keep their tabs.
-    pub fn toggle(&mut self, side: Side) {
-        if side == Side::Bottom && self.column_of_bottom().is_some() {
+    pub fn toggle(&mut self, side: DockSide) {
+        if side == DockSide::Bottom && self.column_of_bottom().is_some() {
             let is_folded = self.is_bottom_folded();
             self.bottom = if is_folded { BottomFold::Open } else { BottomFold::Folded };
             self.is_called = is_folded;
@@ -387,11 +387,11 @@ impl Dock {
     }
 
     /// The tab group that holds a side's panels, wherever they were dragged.
-    fn side(&self, side: Side) -> Option<TileId> {
+    fn side(&self, side: DockSide) -> Option<TileId> {
         let pane = match side {
-            Side::Left => Pane::Hierarchy,
-            Side::Right => Pane::Collection,
-            Side::Bottom => Pane::Problems,
+            DockSide::Left => Pane::Hierarchy,
+            DockSide::Right => Pane::Collection,
+            DockSide::Bottom => Pane::Problems,
         };
         let id = self.tree.tiles.find_pane(&pane)?;
         self.tree.tiles.parent_of(id)
@@ -399,7 +399,7 @@ impl Dock {
 }
 
 /// Contents of the panels.
-pub trait Contents {
+pub trait PaneContents {
     /// Draws a panel.
     fn pane_ui(&mut self, ui: &mut Ui, pane: Pane);
     /// The number on a panel's tab.
@@ -409,7 +409,7 @@ pub trait Contents {
 }
 
 struct Bridge<'a> {
-    contents: &'a mut dyn Contents,
+    contents: &'a mut dyn PaneContents,
     /// The tabs of the bottom panels while these are folded.
     folded_tabs: Vec<TileId>,
     /// Set when a tab of the folded group was clicked.
@@ -502,11 +502,11 @@ mod tests {
     fn sides_hide_and_a_shown_panel_brings_its_side_back() {
         let shows = |dock: &Dock, side| dock.side(side).is_some_and(|tile| dock.tree.is_visible(tile));
         let mut dock = Dock::default();
-        assert!(shows(&dock, Side::Left));
-        dock.toggle(Side::Left);
-        assert!(!shows(&dock, Side::Left));
+        assert!(shows(&dock, DockSide::Left));
+        dock.toggle(DockSide::Left);
+        assert!(!shows(&dock, DockSide::Left));
         dock.show(Pane::Columns);
-        assert!(shows(&dock, Side::Left));
+        assert!(shows(&dock, DockSide::Left));
         assert!(dock.is_active(Pane::Columns));
         assert!(!dock.is_active(Pane::Hierarchy));
     }
@@ -524,7 +524,7 @@ mod tests {
         assert_eq!(dock.fold_bottom(836.0), None);
         assert_eq!(dock.shares_of_bottom(), Some(&open), "they are as high as before");
         // What the user chose is remembered, and holds for the next document.
-        dock.toggle(Side::Bottom);
+        dock.toggle(DockSide::Bottom);
         let text = serde_json::to_string(&dock).expect("writes");
         let mut dock: Dock = serde_json::from_str(&text).expect("reads");
         dock.next_document();
@@ -532,8 +532,8 @@ mod tests {
         assert!(dock.is_bottom_folded());
         dock.show(Pane::Log);
         assert!(!dock.is_bottom_folded());
-        dock.toggle(Side::Bottom);
-        dock.toggle(Side::Bottom);
+        dock.toggle(DockSide::Bottom);
+        dock.toggle(DockSide::Bottom);
         dock.next_document();
         assert!(!dock.is_bottom_folded());
     }

@@ -3,7 +3,7 @@
 use crate::studio::{Document, DocumentId, Studio};
 
 /// Identifies a state of the document: (document id, revision).
-pub type Key = (DocumentId, u64);
+pub type DocumentKey = (DocumentId, u64);
 
 /// The draft's revision; 0 for a dataset opened for reading.
 pub fn revision(studio: &Studio) -> u64 {

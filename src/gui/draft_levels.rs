@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::document_key::{Key, revision};
+use super::document_key::{DocumentKey, revision};
 use super::panel_context::PanelContext;
 use crate::container::{ContainerReader, LevelSet, draft_levels};
 use crate::jobs::AsyncValue;
 use crate::studio::Document;
 
 /// The tables of the draft's last revision that was asked for.
-pub type DraftLevels = AsyncValue<Key, Arc<LevelSet>>;
+pub type DraftLevels = AsyncValue<DocumentKey, Arc<LevelSet>>;
 
 /// Where the level tables are.
 #[derive(Clone)]

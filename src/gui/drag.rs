@@ -27,7 +27,7 @@ pub enum Dragged {
 
 /// A drop target.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Target {
+pub enum DropTarget {
     /// A missing or padded position of the pattern: root and position.
     Slot(u32, u32),
     /// Between the samples of a FOLDER, before position `.1`.
@@ -80,18 +80,18 @@ pub fn released(response: &Response) -> Option<Arc<Dragged>> {
 }
 
 /// The zone of a row under the pointer: before, into or behind it. Only FOLDERs have the middle zone.
-pub fn zone(rect: Rect, y: f32, folder: bool) -> Zone {
+pub fn zone(rect: Rect, y: f32, folder: bool) -> RowZone {
     let part = ((y - rect.top()) / rect.height().max(1.0)).clamp(0.0, 1.0);
     match (folder, part) {
-        (true, part) if (0.28..=0.72).contains(&part) => Zone::Into,
-        (_, part) if part < 0.5 => Zone::Before,
-        _ => Zone::Behind,
+        (true, part) if (0.28..=0.72).contains(&part) => RowZone::Into,
+        (_, part) if part < 0.5 => RowZone::Before,
+        _ => RowZone::Behind,
     }
 }
 
 /// A part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Zone {
+pub enum RowZone {
     /// The upper edge.
     Before,
     /// The middle of a FOLDER.
@@ -101,46 +101,46 @@ pub enum Zone {
 }
 
 /// Why this can't be dropped there.
-pub fn refusal(document: &Document, dragged: &Dragged, target: &Target) -> Option<&'static str> {
+pub fn refusal(document: &Document, dragged: &Dragged, target: &DropTarget) -> Option<&'static str> {
     match (dragged, target) {
-        (Dragged::Files(files), Target::Slot(..)) if files.len() > 1 => Some(tr!("One file fits into a slot")),
-        (Dragged::Files(_), Target::Slot(_, position)) => {
+        (Dragged::Files(files), DropTarget::Slot(..)) if files.len() > 1 => Some(tr!("One file fits into a slot")),
+        (Dragged::Files(_), DropTarget::Slot(_, position)) => {
             let structure = document.structure()?;
             let folder = structure.pattern().get(*position as usize)?.kind == SampleKind::Folder;
             folder.then_some(tr!("The pattern wants a FOLDER here"))
         }
         (Dragged::Files(_), _) => None,
-        (Dragged::Samples(_), Target::Slot(..)) => Some(tr!("Only unplaced files fit into a slot")),
-        (Dragged::Samples(samples), Target::Gap(into, _) | Target::Into(into)) => {
+        (Dragged::Samples(_), DropTarget::Slot(..)) => Some(tr!("Only unplaced files fit into a slot")),
+        (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
             samples.iter().any(|sample| into.0.starts_with(&sample.0)).then_some(tr!("A FOLDER can't be moved into itself"))
         }
     }
 }
 
 /// The command of a drop, and the address of the first dropped item afterwards.
-pub fn command(document: &Document, dragged: &Dragged, target: &Target) -> Option<(Command, Option<NodePath>)> {
+pub fn command(document: &Document, dragged: &Dragged, target: &DropTarget) -> Option<(Command, Option<NodePath>)> {
     let draft = document.draft()?;
     let end = |into: &NodePath| draft.dataset().tortilla(into).map(|tortilla| tortilla.samples.len() as u32);
     match (dragged, target) {
-        (Dragged::Files(files), Target::Slot(root, position)) => {
+        (Dragged::Files(files), DropTarget::Slot(root, position)) => {
             let [file] = files.as_slice() else { return None };
             let slot = Slot::Position { root: *root, position: *position };
             Some((Command::PlaceUnplaced { file: file.path.clone(), slot }, None))
         }
-        (Dragged::Files(files), Target::Gap(into, _) | Target::Into(into)) => {
-            let at = if let Target::Gap(_, at) = target { *at } else { end(into)? };
+        (Dragged::Files(files), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
+            let at = if let DropTarget::Gap(_, at) = target { *at } else { end(into)? };
             let wanted: std::collections::HashSet<&std::path::Path> = files.iter().map(|file| file.path.as_path()).collect();
             let places = (0..).zip(draft.tray().iter()).filter(|(_, file)| wanted.contains(file.path.as_path()));
             let places: Vec<u32> = places.map(|(place, _)| place).collect();
             let edit = place_between(draft.tray(), &places, into.clone(), at)?;
             Some((Command::Edit { edit }, Some(into.child(at))))
         }
-        (Dragged::Samples(samples), Target::Gap(into, _) | Target::Into(into)) => {
+        (Dragged::Samples(samples), DropTarget::Gap(into, _) | DropTarget::Into(into)) => {
             let leaving = |before: u32| {
                 let parents = samples.iter().filter_map(NodePath::parent);
                 parents.filter(|(parent, position)| parent == into && *position < before).count() as u32
             };
-            let at = if let Target::Gap(_, at) = target { *at } else { end(into)? };
+            let at = if let DropTarget::Gap(_, at) = target { *at } else { end(into)? };
             let to = at - leaving(at).min(at);
             let stays = samples.iter().zip(to..).all(|(sample, at)| *sample == into.child(at));
             if stays {
@@ -149,7 +149,7 @@ pub fn command(document: &Document, dragged: &Dragged, target: &Target) -> Optio
             let edit = Edit::MoveMany { samples: samples.clone(), to: into.clone(), at: to };
             Some((Command::Edit { edit }, Some(after_move(into, samples).child(to))))
         }
-        (Dragged::Samples(_), Target::Slot(..)) => None,
+        (Dragged::Samples(_), DropTarget::Slot(..)) => None,
     }
 }
 
@@ -165,7 +165,7 @@ pub fn after_move(folder: &NodePath, leaving: &[NodePath]) -> NodePath {
 }
 
 /// Performs a drop: runs its command, records a placed file as an example for the pattern, and selects what was moved.
-pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged, target: &Target) {
+pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged, target: &DropTarget) {
     if refusal(document, dragged, target).is_some() {
         return;
     }
@@ -185,7 +185,7 @@ pub fn let_go(cx: &mut PanelContext<'_>, document: &Document, dragged: &Dragged,
 }
 
 /// A placed file as an example for the pattern in names.
-fn example(document: &Document, file: &Unplaced, target: &Target) -> Option<Example> {
+fn example(document: &Document, file: &Unplaced, target: &DropTarget) -> Option<Example> {
     let dataset = document.draft()?.dataset();
     let ids = place_ids(document, file, target)?;
     let (root, position) = ids.0.split_first()?;
@@ -194,10 +194,10 @@ fn example(document: &Document, file: &Unplaced, target: &Target) -> Option<Exam
 }
 
 /// The ids from the root that a placed file would have.
-pub fn place_ids(document: &Document, file: &Unplaced, target: &Target) -> Option<SamplePath> {
+pub fn place_ids(document: &Document, file: &Unplaced, target: &DropTarget) -> Option<SamplePath> {
     let dataset = document.draft()?.dataset();
     match target {
-        Target::Slot(root, position) => {
+        DropTarget::Slot(root, position) => {
             let mut ids = vec![dataset.root.samples.get(*root as usize)?.id.clone()];
             let structure = document.structure()?;
             let mut below = Vec::new();
@@ -209,7 +209,7 @@ pub fn place_ids(document: &Document, file: &Unplaced, target: &Target) -> Optio
             ids.extend(below.into_iter().rev());
             Some(SamplePath(ids))
         }
-        Target::Gap(into, _) | Target::Into(into) => {
+        DropTarget::Gap(into, _) | DropTarget::Into(into) => {
             let mut ids = dataset.ids(into)?;
             ids.0.push(file_name(file).into());
             Some(ids)
@@ -236,7 +236,7 @@ pub fn topmost(mut nodes: Vec<NodePath>) -> Vec<NodePath> {
 }
 
 /// Draws the hint at the pointer that says what a drop will do.
-pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &Target) {
+pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: &DropTarget) {
     let Some(pointer) = ui.ctx().pointer_latest_pos() else { return };
     let t = theme::tokens(ui);
     let refusal = refusal(document, dragged, target);
@@ -281,7 +281,7 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
                 })),
             }
             ui.horizontal(|ui| {
-                if refusal.is_none() && matches!(target, Target::Slot(..)) {
+                if refusal.is_none() && matches!(target, DropTarget::Slot(..)) {
                     ui.label(theme::rich_text(tr!("Fixes 1 problem")).text_style(text_style("small12")).color(t.tx2));
                 }
                 widgets::key_cap(ui, "Esc");
@@ -291,8 +291,8 @@ pub fn drop_overlay_ui(ui: &Ui, document: &Document, dragged: &Dragged, target: 
     });
 }
 
-fn into_text(document: &Document, target: &Target) -> Option<String> {
-    let (Target::Gap(into, _) | Target::Into(into)) = target else { return None };
+fn into_text(document: &Document, target: &DropTarget) -> Option<String> {
+    let (DropTarget::Gap(into, _) | DropTarget::Into(into)) = target else { return None };
     let ids = document.draft()?.dataset().ids(into)?;
     Some(if ids.0.is_empty() { tr!("root").to_owned() } else { ids.to_string() })
 }
@@ -306,11 +306,11 @@ mod tests {
     fn a_row_has_edges_and_a_folder_a_middle() {
         let rect = Rect::from_min_size(pos2(0.0, 100.0), vec2(10.0, 24.0));
         for (y, folder, expected) in [
-            (101.0, true, Zone::Before),
-            (112.0, true, Zone::Into),
-            (123.0, true, Zone::Behind),
-            (110.0, false, Zone::Before),
-            (113.0, false, Zone::Behind),
+            (101.0, true, RowZone::Before),
+            (112.0, true, RowZone::Into),
+            (123.0, true, RowZone::Behind),
+            (110.0, false, RowZone::Before),
+            (113.0, false, RowZone::Behind),
         ] {
             assert_eq!(zone(rect, y, folder), expected, "{y} {folder}");
         }

@@ -4,7 +4,7 @@ use super::App;
 use super::action::Action;
 use super::dialogs::Dialog;
 use super::dock::Pane;
-use super::drag::{self, Dragged, Target};
+use super::drag::{self, Dragged, DropTarget};
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
 use super::widgets::Toast;
@@ -197,7 +197,7 @@ impl App {
             matches!(state, Some(PositionState::Missing | PositionState::Padded))
         });
         let target = match slot {
-            Some((root, position)) => Target::Slot(root, position),
+            Some((root, position)) => DropTarget::Slot(root, position),
             None => self.behind_selection(),
         };
         self.with_document(|cx, document| drag::let_go(cx, document, &Dragged::Files(files), &target));
@@ -218,14 +218,14 @@ impl App {
     }
 
     /// The target behind the selected FILE, or at the end of the selected FOLDER.
-    fn behind_selection(&self) -> Target {
+    fn behind_selection(&self) -> DropTarget {
         let Some((document, at)) = self.studio.document().zip(self.session.selected) else {
-            return Target::Into(NodePath::root());
+            return DropTarget::Into(NodePath::root());
         };
         match (document.node(at), document.kind(at)) {
-            (Some(node), Some(SampleKind::Folder)) => Target::Into(node),
-            (Some(node), _) => node.parent().map_or(Target::Into(NodePath::root()), |(into, at)| Target::Gap(into, at + 1)),
-            _ => Target::Into(NodePath::root()),
+            (Some(node), Some(SampleKind::Folder)) => DropTarget::Into(node),
+            (Some(node), _) => node.parent().map_or(DropTarget::Into(NodePath::root()), |(into, at)| DropTarget::Gap(into, at + 1)),
+            _ => DropTarget::Into(NodePath::root()),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use egui::Context;
 
 use super::App;
-use super::dialogs::{Dialog, Start, start_of};
+use super::dialogs::{Dialog, ToolStart, start_of};
 use super::dropped_paths;
 use super::file_dialog::FileRequest;
 use super::panel_context::Request;
@@ -69,7 +69,7 @@ impl App {
 
     /// Opens the dialog of a tool.
     pub(super) fn open_tool(&mut self, tool: Tool, sample: Option<String>) {
-        let start = Start { sample, ..start_of(self.studio.document(), self.folder()) };
+        let start = ToolStart { sample, ..start_of(self.studio.document(), self.folder()) };
         self.dialogs.open(Dialog::tool(tool, &start));
     }
 
@@ -77,7 +77,7 @@ impl App {
     pub(super) fn repair_copy(&mut self, path: PathBuf) {
         let id = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
         let folder = path.parent().map_or_else(|| self.folder(), Path::to_owned);
-        let start = Start { input: Some(path), id, folder, ..Start::default() };
+        let start = ToolStart { input: Some(path), id, folder, ..ToolStart::default() };
         self.dialogs.open(Dialog::tool(Tool::Repair, &start));
     }
 

@@ -10,7 +10,7 @@ use egui::epaint::text::{
 use egui::{Color32, ColorImage, Context, FontFamily, vec2};
 use egui_system_font_provider::SystemFontProvider;
 
-use crate::ops::doctor::Check;
+use crate::ops::doctor::DoctorCheck;
 
 /// Scripts that `doctor` looks for, each with a character.
 const SCRIPTS: [(&str, &str); 8] = [
@@ -55,14 +55,14 @@ pub fn install(ctx: &Context) {
 }
 
 /// Whether text of the usual scripts can be read on this machine, for `doctor` and the About dialog.
-pub fn check() -> Check {
+pub fn check() -> DoctorCheck {
     let system = SystemFontProvider::new();
     let found = |text: &str| system.font_for(&FallbackRequest { cluster: text, family: &FontFamily::Proportional }).is_some();
     judge(&SCRIPTS.map(|(script, text)| (script, found(text), text.chars().all(is_cjk))))
 }
 
 /// Judges scripts, each with whether the system has a font for it and whether the embedded font has.
-fn judge(scripts: &[(&str, bool, bool)]) -> Check {
+fn judge(scripts: &[(&str, bool, bool)]) -> DoctorCheck {
     let names = |wanted: &dyn Fn(bool, bool) -> bool| {
         let chosen = scripts.iter().filter(|(_, system, embedded)| wanted(*system, *embedded));
         chosen.map(|(name, ..)| *name).collect::<Vec<_>>().join(", ")
@@ -77,11 +77,11 @@ fn judge(scripts: &[(&str, bool, bool)]) -> Check {
         seen.push(format!("the built-in font for {embedded}"));
     }
     if none.is_empty() {
-        return Check::ok("fonts", seen.join("; "));
+        return DoctorCheck::ok("fonts", seen.join("; "));
     }
     seen.push(format!("no font for {none}"));
     let advice = "characters without a font are shown as their code point in a box; install a font for the script, such as Noto";
-    Check::warning("fonts", seen.join("; "), advice)
+    DoctorCheck::warning("fonts", seen.join("; "), advice)
 }
 
 /// The embedded font for Chinese, Japanese and Korean.

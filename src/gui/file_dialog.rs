@@ -109,18 +109,18 @@ impl FileDialog {
 }
 
 /// A file type: its name and its extensions.
-type Kind = (&'static str, &'static [&'static str]);
+type FileType = (&'static str, &'static [&'static str]);
 
-const OPENED: [Kind; 3] = [
+const OPENED: [FileType; 3] = [
     (mark!("Everything"), &["*"]),
     ("TACO", &["tacozip", "zip"]),
     (mark!("Rasters"), &["tif", "tiff", "jp2", "png", "jpg", "nc", "h5", "vrt"]),
 ];
-const TABLES: [Kind; 1] = [(mark!("Tables"), &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"])];
-const DRAFTS: [Kind; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
-const ROWS: [Kind; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
+const TABLES: [FileType; 1] = [(mark!("Tables"), &["csv", "tsv", "xlsx", "json", "jsonl", "geojson", "parquet"])];
+const DRAFTS: [FileType; 1] = [(mark!("Draft of Taco Studio"), &["tacostudio"])];
+const ROWS: [FileType; 3] = [("CSV", &["csv"]), (mark!("JSON lines"), &["json"]), ("Parquet", &["parquet"])];
 
-fn kinds(request: FileRequest) -> &'static [Kind] {
+fn kinds(request: FileRequest) -> &'static [FileType] {
     match request {
         FileRequest::Open => &OPENED,
         FileRequest::SaveProject => &DRAFTS,
@@ -151,7 +151,7 @@ fn title(request: FileRequest) -> &'static str {
     }
 }
 
-fn show(request: FileRequest, title: &str, kinds: &[Kind], name: &str) -> Option<Vec<PathBuf>> {
+fn show(request: FileRequest, title: &str, kinds: &[FileType], name: &str) -> Option<Vec<PathBuf>> {
     let mut dialog = rfd::FileDialog::new().set_title(title);
     for &(kind, endings) in kinds {
         dialog = dialog.add_filter(kind, endings);

@@ -10,7 +10,7 @@ use super::widgets::{self, Button, paint};
 use crate::container::Format;
 use crate::model::FieldSpec;
 use crate::ops::lacks_tables_for;
-use crate::query::copy_as::{self, Engine, python_string, quoted_text};
+use crate::query::copy_as::{self, ParquetEngine, python_string, quoted_text};
 use crate::query::{BoxTest, Filter};
 use crate::studio::{Command, Document};
 
@@ -139,7 +139,7 @@ pub fn copy_as_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.request(Request::Copy(script));
             ui.close();
         }
-        for engine in Engine::ALL {
+        for engine in ParquetEngine::ALL {
             let lacking = cx.document().and_then(Document::opened).and_then(|open| lacks_tables_for(open.reader.as_ref(), engine));
             let why = lacking.map(|_| tr!("It reads Parquet files: write an index with Index existing ZIPs… first"));
             if widgets::menu_entry(ui, icons::COPY, engine.name(), "", why).clicked() {

@@ -3,10 +3,10 @@
 use eframe::wgpu;
 use futures::FutureExt;
 
-use crate::ops::doctor::Check;
+use crate::ops::doctor::DoctorCheck;
 
 /// Lists the graphics adapters of this machine, hardware or software.
-pub fn graphics() -> Check {
+pub fn graphics() -> DoctorCheck {
     // Enumeration loads third-party drivers; a panic in one must not end `doctor`.
     let found = std::panic::catch_unwind(|| {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
@@ -29,7 +29,7 @@ struct Adapter {
     software: bool,
 }
 
-fn judge(adapters: &[Adapter]) -> Check {
+fn judge(adapters: &[Adapter]) -> DoctorCheck {
     let mut names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
     names.dedup();
     if adapters.is_empty() {
@@ -38,13 +38,13 @@ fn judge(adapters: &[Adapter]) -> Check {
         } else {
             "install the Mesa drivers: libgl1-mesa-dri and mesa-vulkan-drivers on Debian and Ubuntu, mesa-dri-drivers on Fedora"
         };
-        return Check::warning("graphics", "no adapter was found; OpenGL may still work", advice);
+        return DoctorCheck::warning("graphics", "no adapter was found; OpenGL may still work", advice);
     }
     if adapters.iter().all(|adapter| adapter.software) {
         let advice = "everything works, large previews and maps scroll less smoothly; install the driver of your graphics card if there is one";
-        return Check::warning("graphics", format!("no graphics card, drawing in software: {}", names.join(", ")), advice);
+        return DoctorCheck::warning("graphics", format!("no graphics card, drawing in software: {}", names.join(", ")), advice);
     }
-    Check::ok("graphics", names.join(", "))
+    DoctorCheck::ok("graphics", names.join(", "))
 }
 
 #[cfg(test)]

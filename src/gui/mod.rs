@@ -56,6 +56,7 @@ pub mod theme;
 mod tool;
 mod tools_menu;
 mod tour;
+mod value_id;
 mod view_state;
 pub mod widgets;
 
@@ -67,7 +68,7 @@ pub use graphics::graphics;
 pub use offscreen::replay_headless;
 pub use renderer::Renderer;
 pub use run::{WindowOptions, replay, run};
-pub use script_runner::Verdict;
+pub use script_runner::ScriptVerdict;
 pub use view_state::{Recent, ViewState};
 
 /// The reverse-DNS id of the program, in the window and in the desktop file.

@@ -9,7 +9,7 @@ use eframe::App as _;
 use eframe::egui_wgpu::{self, RenderState, ScreenDescriptor, WgpuSetup, wgpu};
 use egui::{Color32, ColorImage, Context, FullOutput, Pos2, RawInput, Rect, TexturesDelta, Vec2, ViewportCommand, vec2};
 
-use super::{App, Verdict, fallback_glyphs};
+use super::{App, ScriptVerdict, fallback_glyphs};
 use crate::draft::Draft;
 use crate::error::{Error, Result};
 use crate::jobs::Jobs;
@@ -55,7 +55,7 @@ pub fn replay_headless(
 fn run_frames(
     ctx: &Context,
     app: &mut App,
-    verdict: &Verdict,
+    verdict: &ScriptVerdict,
     textures: &mut TexturesDelta,
     report: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<usize> {

@@ -82,7 +82,7 @@ enum Arrival {
 }
 
 /// What the inspection of paths knows of the window.
-struct Target {
+struct WindowFacts {
     /// The selected FOLDER.
     into: NodePath,
     /// A dataset is open for reading.
@@ -121,7 +121,7 @@ impl App {
             }
         }
         self.inspect_paths(move |target, ctx| {
-            let Target { into, opened, loose, empty } = target;
+            let WindowFacts { into, opened, loose, empty } = target;
             if let Some(missing) = paths.iter().find(|path| !is_remote(path) && !path.exists()) {
                 if aside_of(missing).is_some() {
                     return Ok(PathAction::RestoreAside(missing.clone()));
@@ -182,13 +182,13 @@ impl App {
     }
 
     /// Starts the inspection of paths.
-    fn inspect_paths(&mut self, look: impl FnOnce(Target, &JobContext) -> Result<PathAction> + Send + 'static) {
+    fn inspect_paths(&mut self, look: impl FnOnce(WindowFacts, &JobContext) -> Result<PathAction> + Send + 'static) {
         let opened = self.studio.document().is_some_and(|document| document.opened().is_some());
         let into = self.folder_of_selection();
         // In a draft with FOLDERs, loose files without a selected FOLDER go into the tray.
         let loose = into.0.is_empty() && self.has_folders();
         let empty = !self.has_samples();
-        let target = Target { into, opened, loose, empty };
+        let target = WindowFacts { into, opened, loose, empty };
         let key = (self.session.serial, Instant::now());
         self.path_action.update(&self.jobs, key, tr!("Read the paths"), move |ctx| look(target, ctx));
     }

@@ -8,7 +8,7 @@ use crate::studio::RowRef;
 
 /// One row of the hierarchy; `at` is `None` for the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Node {
+pub struct OutlineNode {
     /// 0 for the root.
     pub depth: u16,
     /// The sample; for a slot, the FOLDER that lacks a child.
@@ -30,7 +30,7 @@ pub struct Gap {
 
 /// Consecutive visible siblings: positions `from..from + count` among the children of `parent`.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct SiblingRun {
     /// Row number of the first one in the outline.
     start: u64,
     parent: Option<RowRef>,
@@ -43,7 +43,7 @@ struct Run {
 /// The visible rows.
 #[derive(Clone, Debug, Default)]
 pub struct Outline {
-    runs: Vec<Run>,
+    runs: Vec<SiblingRun>,
     rows: u64,
     /// Samples that match a filter, in tree order; replaces the runs.
     filtered: Option<Vec<RowRef>>,
@@ -103,7 +103,7 @@ impl Outline {
 
     fn push(&mut self, parent: Option<RowRef>, from: u32, count: u32) {
         if count > 0 {
-            self.runs.push(Run { start: self.rows, parent, from, count, gap: None });
+            self.runs.push(SiblingRun { start: self.rows, parent, from, count, gap: None });
             self.rows += u64::from(count);
         }
     }
@@ -112,7 +112,7 @@ impl Outline {
     fn push_gap(&mut self, parent: Option<RowRef>, from: u32, gap: Gap) -> u32 {
         let before = gap.before.max(from);
         self.push(parent, from, before - from);
-        self.runs.push(Run { start: self.rows, parent, from: before, count: 1, gap: Some(gap) });
+        self.runs.push(SiblingRun { start: self.rows, parent, from: before, count: 1, gap: Some(gap) });
         self.rows += 1;
         before
     }
@@ -123,20 +123,24 @@ impl Outline {
     }
 
     /// The node in `row`; the root when there is no such row.
-    pub fn node(&self, tree: &Skeleton, row: u64) -> Node {
-        let root = Node { depth: 0, at: None, gap: None };
+    pub fn node(&self, tree: &Skeleton, row: u64) -> OutlineNode {
+        let root = OutlineNode { depth: 0, at: None, gap: None };
         if row == 0 {
             return root;
         }
         if let Some(kept) = &self.filtered {
-            return kept.get(row as usize - 1).map_or(root, |&at| Node { depth: at.level as u16 + 1, at: Some(at), gap: None });
+            return kept.get(row as usize - 1).map_or(root, |&at| OutlineNode {
+                depth: at.level as u16 + 1,
+                at: Some(at),
+                gap: None,
+            });
         }
         let Some(run) = self.runs.partition_point(|run| run.start <= row).checked_sub(1).map(|index| self.runs[index]) else {
             return root;
         };
         let level = run.parent.map_or(0, |parent| parent.level + 1);
         if run.gap.is_some() {
-            return Node { depth: level as u16 + 1, at: run.parent, gap: run.gap };
+            return OutlineNode { depth: level as u16 + 1, at: run.parent, gap: run.gap };
         }
         let position = run.from + (row - run.start) as u32;
         let row = match run.parent {
@@ -145,7 +149,7 @@ impl Outline {
                 tree.levels.get(parent.level).and_then(|level| level.children(parent.row).get(position as usize).copied())
             }
         };
-        row.map_or(root, |row| Node { depth: level as u16 + 1, at: Some(RowRef { level, row }), gap: None })
+        row.map_or(root, |row| OutlineNode { depth: level as u16 + 1, at: Some(RowRef { level, row }), gap: None })
     }
 
     /// The row of the slot for a position of the pattern in a root, if it shows.
@@ -172,7 +176,8 @@ impl Outline {
                 (Some(RowRef { level: level - 1, row: parent }), position)
             }
         };
-        let holds = |run: &&Run| run.gap.is_none() && run.parent == parent && (run.from..run.from + run.count).contains(&position);
+        let holds =
+            |run: &&SiblingRun| run.gap.is_none() && run.parent == parent && (run.from..run.from + run.count).contains(&position);
         let run = self.runs.iter().find(holds)?;
         Some(run.start + u64::from(position - run.from))
     }

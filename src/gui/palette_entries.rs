@@ -10,7 +10,7 @@ use super::documentation_page::Page;
 use super::icons;
 use super::panel_context::{PanelContext, Request};
 use super::widgets::PaletteEntry;
-use crate::extensions::Scope;
+use crate::extensions::ExtensionScope;
 use crate::gui::outline::matches;
 use crate::ops::command_line;
 use crate::studio::RowRef;
@@ -20,7 +20,7 @@ use crate::text::Language;
 const SAMPLES: usize = 60;
 
 /// Entries with what each does.
-type Found = Vec<(PaletteEntry, Request)>;
+type PaletteMatches = Vec<(PaletteEntry, Request)>;
 
 /// Other words that people search for an action with.
 fn synonyms(action: Action) -> &'static str {
@@ -111,7 +111,7 @@ fn verb(action: Action) -> Option<&'static str> {
 }
 
 /// The entries for what is typed.
-pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> Found {
+pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> PaletteMatches {
     match query.chars().next() {
         Some('#') => samples(cx, query.trim_start_matches('#').trim()),
         Some(':') => columns(cx),
@@ -129,7 +129,7 @@ pub fn entries(cx: &mut PanelContext<'_>, query: &str) -> Found {
     }
 }
 
-fn commands(cx: &PanelContext<'_>) -> Found {
+fn commands(cx: &PanelContext<'_>) -> PaletteMatches {
     let other_language = crate::text::spoken() != Language::English;
     let entry = |&action: &Action| {
         let (info, keys) = (action.info(), action.keys_text());
@@ -153,7 +153,7 @@ fn commands(cx: &PanelContext<'_>) -> Found {
 }
 
 /// Proposal for the open draft: the metadata table found with its files.
-fn offers(cx: &PanelContext<'_>) -> Found {
+fn offers(cx: &PanelContext<'_>) -> PaletteMatches {
     let Some(table) = cx.session.tray.table.clone().filter(|_| cx.document().is_some_and(|document| document.draft().is_some()))
     else {
         return Vec::new();
@@ -171,15 +171,15 @@ fn offers(cx: &PanelContext<'_>) -> Found {
     vec![(entry, Request::JoinTable(table))]
 }
 
-fn extensions(cx: &PanelContext<'_>) -> Found {
+fn extensions(cx: &PanelContext<'_>) -> PaletteMatches {
     let draft = cx.document().is_some_and(|document| document.draft().is_some());
     let why = (!draft).then(|| tr!("Extensions add columns to a draft; edit the dataset as a draft first").to_owned());
     let registry = crate::extensions::builtin();
-    let entry = |entry: &crate::extensions::Entry| {
+    let entry = |entry: &crate::extensions::ExtensionEntry| {
         let right = match entry.scope {
-            Scope::Sample => tr!("samples"),
-            Scope::Tortilla => tr!("tables"),
-            Scope::Collection => tr!("collection" in "extension"),
+            ExtensionScope::Sample => tr!("samples"),
+            ExtensionScope::Tortilla => tr!("tables"),
+            ExtensionScope::Collection => tr!("collection" in "extension"),
         };
         let palette = PaletteEntry {
             group: tr!("Extensions"),
@@ -196,7 +196,7 @@ fn extensions(cx: &PanelContext<'_>) -> Found {
     registry.entries().iter().map(entry).collect()
 }
 
-fn settings() -> Found {
+fn settings() -> PaletteMatches {
     let entry = |text: String, synonyms: &str, request: Request| {
         let entry = PaletteEntry {
             group: tr!("Settings"),
@@ -236,7 +236,7 @@ fn settings() -> Found {
     found
 }
 
-fn documents(on_demand: bool) -> Found {
+fn documents(on_demand: bool) -> PaletteMatches {
     let mut found = Vec::new();
     for page in Page::ALL {
         for (line, heading) in page.headings() {
@@ -255,7 +255,7 @@ fn documents(on_demand: bool) -> Found {
     found
 }
 
-fn command_lines(cx: &PanelContext<'_>) -> Found {
+fn command_lines(cx: &PanelContext<'_>) -> PaletteMatches {
     let input = cx.document().and_then(|document| document.opened()).map(|open| open.reader.info().path.clone());
     let input = input.and_then(|path| Some(file_word(&path.file_name()?.to_string_lossy())));
     let entry = |&action: &Action| {
@@ -285,7 +285,7 @@ fn file_word(name: &str) -> String {
     }
 }
 
-fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> Found {
+fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> PaletteMatches {
     let Some(document) = cx.document() else { return Vec::new() };
     let key = ((cx.session.serial, revision(cx.studio)), wanted.to_owned());
     let (tree, pattern) = (document.tree().clone(), wanted.to_owned());
@@ -319,7 +319,7 @@ fn samples(cx: &mut PanelContext<'_>, wanted: &str) -> Found {
     cx.session.palette_samples.latest().into_iter().flatten().filter_map(entry).collect()
 }
 
-fn columns(cx: &PanelContext<'_>) -> Found {
+fn columns(cx: &PanelContext<'_>) -> PaletteMatches {
     let Some(document) = cx.document() else { return Vec::new() };
     let mut found = Vec::new();
     for level in 0..document.tree().levels.len() {

@@ -11,7 +11,7 @@ use super::file_dialog::FileRequest;
 use super::session::Session;
 use super::tool::Tool;
 use super::view_state::{QueryBook, ViewState};
-use crate::draft::{Fix, Plan};
+use crate::draft::{Fix, FixPlan};
 use crate::jobs::Jobs;
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef, Studio};
@@ -41,7 +41,7 @@ pub enum Request {
     /// Put text on the clipboard.
     Copy(String),
     /// Copy the filters as a statement of this engine.
-    CopyAs(crate::query::copy_as::Engine),
+    CopyAs(crate::query::copy_as::ParquetEngine),
     /// Remove a path from the recent list.
     Forget(PathBuf),
     /// Delete the autosaved draft at this path.
@@ -71,7 +71,7 @@ pub enum Request {
     /// Open the dialog that changes a field of a level, or adds one.
     Column(usize, Option<crate::model::FieldSpec>),
     /// Show the plan of a fix over many roots.
-    Plan(Arc<Plan>),
+    Plan(Arc<FixPlan>),
     /// Apply a fix of the root in this row of level 0: at once when it is safe, else after showing what it changes.
     Fix(u32, Box<Fix>),
     /// Open the dialog that joins this table.
@@ -81,7 +81,7 @@ pub enum Request {
     /// Handle this although unsaved changes are discarded.
     Anyway(Box<Request>),
     /// Record the user's agreement for the session, then handle the request.
-    Agreed(Agreement, Box<Request>),
+    Agreed(Confirmation, Box<Request>),
     /// Save the draft, then handle this.
     SaveFirst(Box<Request>),
     /// Restore the old contents that an interrupted write left aside, and open them.
@@ -92,7 +92,7 @@ pub enum Request {
 
 /// Action that the user confirms.
 #[derive(Clone)]
-pub enum Agreement {
+pub enum Confirmation {
     /// Start these programs with exactly these arguments.
     Programs(Vec<Vec<String>>),
     /// Read files of projects from these servers.

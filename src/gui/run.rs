@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::renderer::Renderer;
-use super::script_runner::Verdict;
+use super::script_runner::ScriptVerdict;
 use super::single_instance;
 use super::theme::Theme;
 use super::view_state::ViewState;
@@ -136,7 +136,7 @@ pub fn replay(file: &Path, pictures: Option<PathBuf>, autosave: Option<PathBuf>,
     check_display()?;
     let lines = read_script(file)?;
     let name = file.display().to_string();
-    let verdict: Arc<Mutex<Option<Verdict>>> = Arc::default();
+    let verdict: Arc<Mutex<Option<ScriptVerdict>>> = Arc::default();
     let place = verdict.clone();
     let renderer = options.renderer.unwrap_or(Renderer::Software);
     let x11 = prefers_x11();

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 
 use crate::gui::outline::ancestors;
-use crate::gui::widgets::Mark;
+use crate::gui::widgets::StatusMark;
 use crate::model::{Finding, Location, Report, Severity, Skeleton};
 use crate::studio::RowRef;
 
 /// Marks by sample.
 #[derive(Clone, Debug, Default)]
 pub struct SampleStatus {
-    own: HashMap<RowRef, Mark>,
+    own: HashMap<RowRef, StatusMark>,
     /// Worst mark at and below a sample.
-    below: HashMap<RowRef, Mark>,
-    root: Mark,
+    below: HashMap<RowRef, StatusMark>,
+    root: StatusMark,
     /// Errors of the report.
     pub errors: u64,
     /// Warnings of the report.
@@ -27,8 +27,8 @@ impl SampleStatus {
         let mut marks = Self { checked, errors: report.errors() as u64, warnings: report.warnings() as u64, ..Self::default() };
         for finding in &report.findings {
             let mark = match finding.severity {
-                Severity::Error => Mark::Error,
-                Severity::Warning => Mark::Warning,
+                Severity::Error => StatusMark::Error,
+                Severity::Warning => StatusMark::Warning,
             };
             let Some(at) = finding_sample(finding) else { continue };
             marks.root = marks.root.max(mark);
@@ -42,16 +42,16 @@ impl SampleStatus {
     }
 
     /// The worst mark at and below a sample; a tick if a check found nothing.
-    pub fn worst(&self, at: Option<RowRef>) -> Mark {
+    pub fn worst(&self, at: Option<RowRef>) -> StatusMark {
         let found = match at {
             Some(at) => self.below.get(&at).copied().unwrap_or_default(),
             None => self.root,
         };
-        if found == Mark::None && self.checked { Mark::Ok } else { found }
+        if found == StatusMark::None && self.checked { StatusMark::Ok } else { found }
     }
 
     /// The mark of the sample itself.
-    pub fn own(&self, at: RowRef) -> Mark {
+    pub fn own(&self, at: RowRef) -> StatusMark {
         self.own.get(&at).copied().unwrap_or_default()
     }
 
@@ -71,7 +71,7 @@ impl SampleStatus {
     }
 }
 
-fn raise(marks: &mut HashMap<RowRef, Mark>, at: RowRef, mark: Mark) {
+fn raise(marks: &mut HashMap<RowRef, StatusMark>, at: RowRef, mark: StatusMark) {
     let entry = marks.entry(at).or_default();
     *entry = (*entry).max(mark);
 }
@@ -99,11 +99,11 @@ mod tests {
         report.add(Rule::CollectionLicence, at(1, 2), "a warning on a sample");
         report.add(Rule::IdCharacters, at(1, 3), "an error beside it");
         let marks = SampleStatus::new(&report, &tree, true);
-        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 1 })), Mark::Error);
-        assert_eq!(marks.worst(Some(RowRef { level: 1, row: 2 })), Mark::Warning);
-        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 0 })), Mark::Ok);
-        assert_eq!(marks.own(RowRef { level: 0, row: 1 }), Mark::None);
-        assert_eq!(marks.worst(None), Mark::Error);
+        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 1 })), StatusMark::Error);
+        assert_eq!(marks.worst(Some(RowRef { level: 1, row: 2 })), StatusMark::Warning);
+        assert_eq!(marks.worst(Some(RowRef { level: 0, row: 0 })), StatusMark::Ok);
+        assert_eq!(marks.own(RowRef { level: 0, row: 1 }), StatusMark::None);
+        assert_eq!(marks.worst(None), StatusMark::Error);
         assert_eq!((marks.errors, marks.warnings), (1, 1));
     }
 }

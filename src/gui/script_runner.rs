@@ -22,7 +22,7 @@ use crate::model::SamplePath;
 use crate::studio::{Event as StudioEvent, Outcome, ReplayLine, RowRef, ScriptLine, Step, Studio, check_expectation};
 
 /// Outcome of a script, shared with the caller: the number of lines that succeeded, or the first error.
-pub type Verdict = Arc<Mutex<Option<Result<usize>>>>;
+pub type ScriptVerdict = Arc<Mutex<Option<Result<usize>>>>;
 
 /// Time after which a control that has not appeared counts as missing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,7 +36,7 @@ pub struct ScriptRunner {
     lines: VecDeque<(usize, ScriptLine)>,
     eyes: Arc<Mutex<AccessibilitySnapshot>>,
     pictures: Option<PathBuf>,
-    verdict: Verdict,
+    verdict: ScriptVerdict,
     done: usize,
     phase: Phase,
     since: Instant,
@@ -110,7 +110,7 @@ impl ScriptRunner {
     }
 
     /// The shared outcome, filled when the script ends.
-    pub fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> ScriptVerdict {
         self.verdict.clone()
     }
 
@@ -172,7 +172,7 @@ impl ScriptRunner {
 
 impl App {
     /// Runs a script in this window; the returned outcome is filled when it ends.
-    pub fn drive(&mut self, ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> Verdict {
+    pub fn drive(&mut self, ctx: &Context, name: &str, lines: Vec<ScriptLine>, pictures: Option<PathBuf>) -> ScriptVerdict {
         let driver = ScriptRunner::new(ctx, name, lines, pictures);
         let verdict = driver.verdict();
         self.driver = Some(Box::new(driver));

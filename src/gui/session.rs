@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::document_key::{Key, revision};
+use super::document_key::{DocumentKey, revision};
 use super::drawn_panels::DrawnPanels;
 use super::frame_watchdog::FrameWatchdog;
 use super::outline;
@@ -14,6 +14,7 @@ use super::panels::{
     TrayState, TreePanelState,
 };
 use super::sample_status::SampleStatus;
+use super::value_id::ValueId;
 use crate::jobs::{AsyncValue, JobId, Jobs, discard};
 use crate::model::{Sample, SamplePath};
 use crate::raster::RasterInfo;
@@ -39,10 +40,10 @@ pub struct Session {
     pub level: usize,
     /// Marks from the newest report.
     pub marks: Arc<SampleStatus>,
-    marking: AsyncValue<(Key, usize, bool), Arc<SampleStatus>>,
+    marking: AsyncValue<(DocumentKey, ValueId, bool), Arc<SampleStatus>>,
     /// True after a check of this document.
     pub checked: bool,
-    totals: AsyncValue<Key, Totals>,
+    totals: AsyncValue<DocumentKey, Totals>,
     /// Which of the recent datasets exist, checked once each time the welcome screen opens.
     pub recent_there: AsyncValue<Vec<PathBuf>, Vec<bool>>,
     /// Levels whose table was requested.
@@ -102,13 +103,13 @@ pub struct Session {
     /// The query whose rows are saved once a file is chosen.
     pub rows_to_save: Option<crate::query::Query>,
     /// The selected sample's path and row in a state of the document; an edit may move it.
-    anchor: Option<(Key, RowRef, SamplePath)>,
+    anchor: Option<(DocumentKey, RowRef, SamplePath)>,
     /// The sample that was selected when the file dialog opened.
     pub picked_for: Option<SamplePath>,
     /// Structure.
     pub structure: StructureState,
     /// Samples that the palette found.
-    pub palette_samples: AsyncValue<(Key, String), Vec<RowRef>>,
+    pub palette_samples: AsyncValue<(DocumentKey, String), Vec<RowRef>>,
     /// True when the banner was closed.
     pub banner_closed: bool,
     /// Looks at the files of the opened dataset; `None` inside where there is nothing to look at.
@@ -153,8 +154,7 @@ impl Session {
             self.disk.get_or_insert_with(|| DiskWatch::of(open, jobs));
         }
         let key = (self.serial, revision(studio));
-        // The pointer identifies the report.
-        let of = (key, Arc::as_ptr(studio.report()) as usize, self.checked);
+        let of = (key, ValueId::of(studio.report()), self.checked);
         let (report, tree, checked) = (studio.report().clone(), document.tree().clone(), self.checked);
         self.marking.update(jobs, of, tr!("Marks"), move |_| Ok(Arc::new(SampleStatus::new(&report, &tree, checked))));
         if let Some(marks) = self.marking.latest() {

@@ -6,7 +6,7 @@ use egui::style::ScrollAnimation;
 
 use super::theme;
 use crate::ops::publish::Prices;
-use crate::remote::{Limits, set_limits};
+use crate::remote::{RemoteLimits, set_limits};
 use crate::text::{self, Language};
 
 /// Zoom factors to choose from.
@@ -25,7 +25,7 @@ pub struct Settings {
     /// Threads of the worker pool; 0 for one a processor. Takes effect at the next start.
     pub threads: usize,
     /// Network and cache.
-    pub remote: Limits,
+    pub remote: RemoteLimits,
     /// Prices of the checks before publishing; the command line reads them too.
     #[serde(deserialize_with = "prices_or_none")]
     pub publish_prices: Prices,
@@ -39,7 +39,14 @@ fn prices_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<P
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { language: None, scale: 1.0, still: false, threads: 0, remote: Limits::default(), publish_prices: Prices::default() }
+        Self {
+            language: None,
+            scale: 1.0,
+            still: false,
+            threads: 0,
+            remote: RemoteLimits::default(),
+            publish_prices: Prices::default(),
+        }
     }
 }
 

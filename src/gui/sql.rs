@@ -9,7 +9,7 @@ use crate::query::{Lexeme, lexemes};
 
 /// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SqlTokenKind {
     /// SELECT, FROM, …
     Keyword,
     /// A name before a bracket.
@@ -152,18 +152,18 @@ pub const FUNCTIONS: [&str; 44] = [
 const AFTER_WHERE: [&str; 9] = ["GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "LIMIT", "OFFSET", "UNION", "SAMPLE"];
 
 /// The pieces of a statement in order; blanks are left out. Ranges are in bytes.
-pub fn pieces(sql: &str) -> Vec<(Range<usize>, Kind)> {
+pub fn pieces(sql: &str) -> Vec<(Range<usize>, SqlTokenKind)> {
     let kind = |(range, lexeme): (Range<usize>, Lexeme)| {
         let word = &sql[range.clone()];
         let kind = match lexeme {
-            Lexeme::Word if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => Kind::Keyword,
-            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => Kind::Function,
-            Lexeme::Word => Kind::Name,
-            Lexeme::Quoted => Kind::Quoted,
-            Lexeme::Text => Kind::Text,
-            Lexeme::Number => Kind::Number,
-            Lexeme::Comment => Kind::Comment,
-            Lexeme::Mark => Kind::Mark,
+            Lexeme::Word if KEYWORDS.iter().any(|keyword| keyword.eq_ignore_ascii_case(word)) => SqlTokenKind::Keyword,
+            Lexeme::Word if sql[range.end..].trim_start().starts_with('(') => SqlTokenKind::Function,
+            Lexeme::Word => SqlTokenKind::Name,
+            Lexeme::Quoted => SqlTokenKind::Quoted,
+            Lexeme::Text => SqlTokenKind::Text,
+            Lexeme::Number => SqlTokenKind::Number,
+            Lexeme::Comment => SqlTokenKind::Comment,
+            Lexeme::Mark => SqlTokenKind::Mark,
         };
         (range, kind)
     };
@@ -174,9 +174,11 @@ pub fn pieces(sql: &str) -> Vec<(Range<usize>, Kind)> {
 pub fn typed_before(sql: &str, cursor: usize) -> Option<(Range<usize>, String)> {
     let (range, kind) = pieces(sql).into_iter().find(|(range, _)| range.start < cursor && cursor <= range.end)?;
     match kind {
-        Kind::Name | Kind::Keyword | Kind::Function => Some((range.start..cursor, sql.get(range.start..cursor)?.to_owned())),
+        SqlTokenKind::Name | SqlTokenKind::Keyword | SqlTokenKind::Function => {
+            Some((range.start..cursor, sql.get(range.start..cursor)?.to_owned()))
+        }
         // An open quote: the name so far.
-        Kind::Quoted if range.end == cursor && sql.get(range.clone())?.matches('"').count() % 2 == 1 => {
+        SqlTokenKind::Quoted if range.end == cursor && sql.get(range.clone())?.matches('"').count() % 2 == 1 => {
             Some((range.start..cursor, sql.get(range.start + 1..cursor)?.to_owned()))
         }
         _ => None,
@@ -199,11 +201,13 @@ pub fn with_condition(sql: &str, condition: &str) -> String {
     for (range, kind) in pieces(sql) {
         let word = &sql[range.clone()];
         match (kind, word) {
-            (Kind::Mark, "(") => depth += 1,
-            (Kind::Mark, ")") => depth -= 1,
-            (Kind::Mark, ";") if depth == 0 => end = end.min(range.start),
-            (Kind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => first_where = Some(range.end),
-            (Kind::Keyword | Kind::Name, _) if depth == 0 && AFTER_WHERE.iter().any(|after| after.eq_ignore_ascii_case(word)) => {
+            (SqlTokenKind::Mark, "(") => depth += 1,
+            (SqlTokenKind::Mark, ")") => depth -= 1,
+            (SqlTokenKind::Mark, ";") if depth == 0 => end = end.min(range.start),
+            (SqlTokenKind::Keyword, _) if depth == 0 && word.eq_ignore_ascii_case("WHERE") => first_where = Some(range.end),
+            (SqlTokenKind::Keyword | SqlTokenKind::Name, _)
+                if depth == 0 && AFTER_WHERE.iter().any(|after| after.eq_ignore_ascii_case(word)) =>
+            {
                 end = end.min(range.start);
                 break;
             }
@@ -231,7 +235,7 @@ pub fn formatted(sql: &str) -> String {
     for (range, kind) in pieces(sql) {
         let word = &sql[range.clone()];
         let spaced = sql[last_end..range.start].contains(char::is_whitespace);
-        let keyword = kind == Kind::Keyword;
+        let keyword = kind == SqlTokenKind::Keyword;
         let upper = if keyword { word.to_ascii_uppercase() } else { word.to_owned() };
         // AND of BETWEEN stays on its line.
         let and = keyword && (upper == "AND" || upper == "OR") && !std::mem::take(&mut between);
@@ -245,12 +249,12 @@ pub fn formatted(sql: &str) -> String {
             () => {}
         }
         out.push_str(&upper);
-        if kind == Kind::Comment && word.starts_with("--") {
+        if kind == SqlTokenKind::Comment && word.starts_with("--") {
             out.push('\n');
         }
         match word {
-            "(" if kind == Kind::Mark => depth += 1,
-            ")" if kind == Kind::Mark => depth -= 1,
+            "(" if kind == SqlTokenKind::Mark => depth += 1,
+            ")" if kind == SqlTokenKind::Mark => depth -= 1,
             _ => {}
         }
         last_end = range.end;
@@ -279,15 +283,15 @@ mod tests {
     #[test]
     fn pieces_have_their_kinds() {
         let sql = "SELECT \"stac:crs\", avg(x1) -- note\nFROM data WHERE a = 'it''s' AND b < 1.5e3";
-        let kinds: Vec<(&str, Kind)> = pieces(sql).into_iter().map(|(range, kind)| (&sql[range], kind)).collect();
+        let kinds: Vec<(&str, SqlTokenKind)> = pieces(sql).into_iter().map(|(range, kind)| (&sql[range], kind)).collect();
         for expected in [
-            ("SELECT", Kind::Keyword),
-            ("\"stac:crs\"", Kind::Quoted),
-            ("avg", Kind::Function),
-            ("x1", Kind::Name),
-            ("-- note", Kind::Comment),
-            ("'it''s'", Kind::Text),
-            ("1.5e3", Kind::Number),
+            ("SELECT", SqlTokenKind::Keyword),
+            ("\"stac:crs\"", SqlTokenKind::Quoted),
+            ("avg", SqlTokenKind::Function),
+            ("x1", SqlTokenKind::Name),
+            ("-- note", SqlTokenKind::Comment),
+            ("'it''s'", SqlTokenKind::Text),
+            ("1.5e3", SqlTokenKind::Number),
         ] {
             assert!(kinds.contains(&expected), "{expected:?} in {kinds:?}");
         }

@@ -1,5 +1,5 @@
 //! Colours, type and spacing of the studio: the design tokens, and how egui's style is made from them. Every colour that a widget
-//! paints comes from [`Tokens`]; no other file of the window may name one, except for pixels of a raster.
+//! paints comes from [`ThemeTokens`]; no other file of the window may name one, except for pixels of a raster.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::text::displayed;
 
 /// The colours of one theme.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Tokens {
+pub struct ThemeTokens {
     /// True for the dark theme.
     pub dark: bool,
     /// Window behind the tiles.
@@ -99,7 +99,7 @@ const fn hex(rgb: u32) -> Color32 {
 }
 
 /// The dark theme.
-pub const DARK: Tokens = Tokens {
+pub const DARK: ThemeTokens = ThemeTokens {
     dark: true,
     bg0: hex(0x111214),
     bg1: hex(0x18191C),
@@ -142,7 +142,7 @@ pub const DARK: Tokens = Tokens {
 };
 
 /// The light theme.
-pub const LIGHT: Tokens = Tokens {
+pub const LIGHT: ThemeTokens = ThemeTokens {
     dark: false,
     bg0: hex(0xE6E6E3),
     bg1: hex(0xFFFFFF),
@@ -185,12 +185,12 @@ pub const LIGHT: Tokens = Tokens {
 };
 
 /// The colours in use where `ui` draws.
-pub fn tokens(ui: &egui::Ui) -> &'static Tokens {
+pub fn tokens(ui: &egui::Ui) -> &'static ThemeTokens {
     of(ui.visuals().dark_mode)
 }
 
 /// The colours of the dark or the light theme.
-pub fn of(dark: bool) -> &'static Tokens {
+pub fn of(dark: bool) -> &'static ThemeTokens {
     if dark { &DARK } else { &LIGHT }
 }
 
@@ -304,7 +304,7 @@ fn fonts() -> FontDefinitions {
 }
 
 /// egui's style for one theme.
-pub fn style(t: &Tokens) -> Style {
+pub fn style(t: &ThemeTokens) -> Style {
     let mut style = Style { visuals: visuals(t), animation_time: ANIMATION_S, ..Style::default() };
     let styles: [(TextStyle, FontId); 8] = [
         (text_style("title"), font::semibold(22.0)),
@@ -356,7 +356,7 @@ pub fn style(t: &Tokens) -> Style {
 }
 
 /// egui's colours for one theme.
-pub fn visuals(t: &Tokens) -> Visuals {
+pub fn visuals(t: &ThemeTokens) -> Visuals {
     let radius = CornerRadius::same(4);
     let text = Stroke::new(1.0, t.tx);
     let widget = |fill: Color32, border: Stroke| WidgetVisuals {

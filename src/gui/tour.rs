@@ -12,7 +12,7 @@ use super::widgets::Button;
 use crate::model::SampleKind;
 use crate::studio::RowRef;
 
-struct Step {
+struct TourStep {
     title: &'static str,
     text: &'static str,
     button: &'static str,
@@ -21,8 +21,8 @@ struct Step {
     done: fn(&PanelContext<'_>) -> bool,
 }
 
-const STEPS: [Step; 8] = [
-    Step {
+const STEPS: [TourStep; 8] = [
+    TourStep {
         title: mark!("Open a dataset"),
         text: mark!(
             "The sample dataset is made on this machine: scenes before and after a change, with labels. Your own open the same way, \
@@ -32,7 +32,7 @@ const STEPS: [Step; 8] = [
         act: |_| vec![Request::SampleDataset],
         done: |cx| cx.document().is_some(),
     },
-    Step {
+    TourStep {
         title: mark!("Walk the hierarchy"),
         text: mark!(
             "A FOLDER is a sample that holds samples. Every scene has the same children in the same order: that is what makes \
@@ -42,7 +42,7 @@ const STEPS: [Step; 8] = [
         act: |cx| first_file(cx).into_iter().flat_map(|row| [Request::Select(Some(row)), Request::Show(Pane::Preview)]).collect(),
         done: |cx| cx.session.selected.and_then(|row| cx.document()?.kind(row)) == Some(SampleKind::File),
     },
-    Step {
+    TourStep {
         title: mark!("See it on the map"),
         text: mark!(
             "Places come from the columns of the extension STAC. Draw a box, and table, gallery and query show what is in it."
@@ -51,7 +51,7 @@ const STEPS: [Step; 8] = [
         act: |_| vec![Request::Show(Pane::Map)],
         done: |_| false,
     },
-    Step {
+    TourStep {
         title: mark!("Ask a question"),
         text: mark!(
             "Every level is a table: level0, level1, and so on. The samples that a query returns can be exported as a new dataset."
@@ -60,14 +60,14 @@ const STEPS: [Step; 8] = [
         act: |_| vec![Request::Show(Pane::Query)],
         done: |_| false,
     },
-    Step {
+    TourStep {
         title: mark!("Check it"),
         text: mark!("Checks every rule and lists each problem with its place and its fixes. Drafts are checked after every edit."),
         button: mark!("Check the dataset"),
         act: |_| vec![Request::Do(Action::Validate), Request::Show(Pane::Problems)],
         done: |_| false,
     },
-    Step {
+    TourStep {
         title: mark!("Make it yours"),
         text: mark!(
             "A draft refers to the files where they are. Every edit can be undone, and nothing is written until you choose Write."
@@ -76,7 +76,7 @@ const STEPS: [Step; 8] = [
         act: |_| vec![Request::Do(Action::EditCopy)],
         done: |cx| cx.document().is_some_and(|document| document.draft().is_some()),
     },
-    Step {
+    TourStep {
         title: mark!("Look at its structure"),
         text: mark!(
             "The pattern, and every root beside it: what is missing, misnamed or of the wrong type, with fixes to choose from."
@@ -85,7 +85,7 @@ const STEPS: [Step; 8] = [
         act: |_| vec![Request::Show(Pane::Structure)],
         done: |_| false,
     },
-    Step {
+    TourStep {
         title: mark!("Write it"),
         text: mark!("As one ZIP, in parts with an index, or as a FOLDER. The dataset gets its name when it is complete."),
         button: mark!("Choose where to write"),

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::{JobContext, Jobs, Running};
+use super::{CountedWork, JobContext, Jobs};
 use crate::error::{Error, Result};
 
 /// Time that [`AsyncValue::update`] waits for its work, so that quick results appear in the frame that requests them.
@@ -28,7 +28,7 @@ fn may_wait() -> bool {
 
 /// State of the newest request of an [`AsyncValue`].
 #[derive(Debug)]
-pub enum State<'a, T> {
+pub enum AsyncState<'a, T> {
     /// There was no request.
     NotAsked,
     /// The work runs; [`AsyncValue::latest`] has the value before it.
@@ -41,26 +41,26 @@ pub enum State<'a, T> {
 
 /// The value for the newest key. The value of the key before it stays readable until the new one is ready.
 pub struct AsyncValue<K, T> {
-    newest: Option<Request<K, T>>,
+    newest: Option<AsyncRequest<K, T>>,
     /// The newest request before `newest` that has ended.
-    previous: Option<Request<K, T>>,
+    previous: Option<AsyncRequest<K, T>>,
 }
 
-struct Request<K, T> {
+struct AsyncRequest<K, T> {
     key: K,
     context: JobContext,
-    work: Arc<Work<T>>,
+    work: Arc<AsyncWork<T>>,
 }
 
 /// State shared by the worker and the interface thread.
-struct Work<T> {
+struct AsyncWork<T> {
     outcome: OnceLock<Result<T>>,
     /// Released when the work ends or its result is no longer needed.
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<CountedWork>>,
 }
 
-impl<T> Work<T> {
-    fn release(&self) -> Option<Running> {
+impl<T> AsyncWork<T> {
+    fn release(&self) -> Option<CountedWork> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
@@ -74,13 +74,13 @@ impl<T> Work<T> {
     }
 }
 
-impl<K, T> Request<K, T> {
+impl<K, T> AsyncRequest<K, T> {
     fn outcome(&self) -> Option<&Result<T>> {
         self.work.outcome.get()
     }
 }
 
-impl<K, T> Drop for Request<K, T> {
+impl<K, T> Drop for AsyncRequest<K, T> {
     /// Cancels work that still runs: the key has changed, another dataset was opened, or the window was closed.
     fn drop(&mut self) {
         self.context.cancel();
@@ -96,23 +96,23 @@ impl<K, T> Default for AsyncValue<K, T> {
 
 impl<K, T> AsyncValue<K, T> {
     /// State of the newest request.
-    pub fn state(&self) -> State<'_, T> {
-        match self.newest.as_ref().map(Request::outcome) {
-            None => State::NotAsked,
-            Some(None) => State::Pending,
-            Some(Some(Ok(value))) => State::Ready(value),
-            Some(Some(Err(error))) => State::Failed(error),
+    pub fn state(&self) -> AsyncState<'_, T> {
+        match self.newest.as_ref().map(AsyncRequest::outcome) {
+            None => AsyncState::NotAsked,
+            Some(None) => AsyncState::Pending,
+            Some(Some(Ok(value))) => AsyncState::Ready(value),
+            Some(Some(Err(error))) => AsyncState::Failed(error),
         }
     }
 
     /// True while the work of the newest request runs.
     pub fn is_pending(&self) -> bool {
-        matches!(self.state(), State::Pending)
+        matches!(self.state(), AsyncState::Pending)
     }
 
     /// The newest value: that of the newest request, or while it is pending the one before. `None` after a failure.
     pub fn latest(&self) -> Option<&T> {
-        let newest = self.newest.as_ref().and_then(Request::outcome);
+        let newest = self.newest.as_ref().and_then(AsyncRequest::outcome);
         newest.or_else(|| self.previous.as_ref()?.outcome())?.as_ref().ok()
     }
 
@@ -143,7 +143,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
             }
             return;
         }
-        let shared = Arc::new(Work { outcome: OnceLock::new(), running: Mutex::new(Some(jobs.register())) });
+        let shared = Arc::new(AsyncWork { outcome: OnceLock::new(), running: Mutex::new(Some(jobs.register())) });
         let worker = shared.clone();
         let (_, context, spawned) = jobs.spawn(label, work, move |outcome| worker.deliver(outcome));
         if let Err(error) = spawned {
@@ -152,7 +152,7 @@ impl<K: PartialEq, T: Send + Sync + 'static> AsyncValue<K, T> {
         if shared.outcome.get().is_none() && may_wait() {
             std::thread::sleep(WAIT);
         }
-        self.newest = Some(Request { key, context, work: shared });
+        self.newest = Some(AsyncRequest { key, context, work: shared });
     }
 
     /// The outcome for this key, from the newest request or the previous value.
@@ -216,14 +216,14 @@ mod tests {
     fn a_key_is_worked_on_once_and_the_newest_wins() {
         let jobs = Jobs::quiet();
         let mut value: AsyncValue<u32, u32> = AsyncValue::default();
-        assert!(matches!(value.state(), State::NotAsked));
+        assert!(matches!(value.state(), AsyncState::NotAsked));
         value.update(&jobs, 1, "slow", endless);
         assert!(value.is_pending());
         value.update(&jobs, 2, "quick", |_| Ok(20));
         wait_until(|| !value.is_pending());
         assert_eq!(value.latest(), Some(&20));
         value.update(&jobs, 2, "again", |_| Ok(99));
-        assert!(matches!(value.state(), State::Ready(20)), "the same key is not computed twice");
+        assert!(matches!(value.state(), AsyncState::Ready(20)), "the same key is not computed twice");
         assert!(value.get(&1).is_none());
     }
 
@@ -239,7 +239,7 @@ mod tests {
         assert!(value.get(&3).is_none() && matches!(value.get(&1), Some(Ok(10))));
         value.update(&jobs, 4, "breaks", |_| panic!("on purpose"));
         wait_until(|| !value.is_pending());
-        assert!(matches!(value.state(), State::Failed(_)) && value.latest().is_none());
+        assert!(matches!(value.state(), AsyncState::Failed(_)) && value.latest().is_none());
     }
 
     #[test]

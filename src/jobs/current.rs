@@ -8,7 +8,7 @@ use super::{JobContext, JobId};
 
 /// The job running on a thread.
 #[derive(Clone)]
-pub struct Current {
+pub struct CurrentJob {
     /// Id of the job.
     pub id: JobId,
     /// Description, for the user.
@@ -18,21 +18,21 @@ pub struct Current {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Current>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<CurrentJob>> = const { RefCell::new(None) };
 }
 
 /// The job of this thread, if any.
-pub fn current() -> Option<Current> {
+pub fn current() -> Option<CurrentJob> {
     CURRENT.try_with(|current| current.borrow().clone()).ok().flatten()
 }
 
 /// Sets the job of this thread.
-pub(super) fn begin(job: Current) {
+pub(super) fn begin(job: CurrentJob) {
     let _ = CURRENT.try_with(|current| current.replace(Some(job)));
 }
 
 /// Sets the job of this thread to that of the thread that started it.
-pub fn adopt(job: Option<Current>) {
+pub fn adopt(job: Option<CurrentJob>) {
     if let Some(job) = job {
         begin(job);
     }

@@ -8,8 +8,8 @@ mod parallel;
 mod progress;
 mod signals;
 
-pub use async_value::{AsyncValue, State};
-pub use current::{Current, adopt, current};
+pub use async_value::{AsyncState, AsyncValue};
+pub use current::{CurrentJob, adopt, current};
 pub use discard::discard;
 pub use parallel::try_map;
 pub use progress::{JobContext, Progress, Stage};
@@ -40,20 +40,20 @@ impl fmt::Display for JobId {
 pub struct Jobs {
     next: Arc<AtomicU64>,
     wake: Arc<dyn Fn() + Send + Sync>,
-    registry: Arc<Registry>,
+    registry: Arc<RunningWork>,
 }
 
 /// Numbers of async values that are worked on, and of those whose work ended since the present frame began.
 #[derive(Default)]
-struct Registry {
+struct RunningWork {
     running: AtomicUsize,
     ended: AtomicUsize,
 }
 
 /// Work that counts for [`Jobs::is_running`] until this is dropped.
-struct Running(Arc<Registry>);
+struct CountedWork(Arc<RunningWork>);
 
-impl Drop for Running {
+impl Drop for CountedWork {
     fn drop(&mut self) {
         self.0.ended.fetch_add(1, Ordering::SeqCst);
         self.0.running.fetch_sub(1, Ordering::SeqCst);
@@ -108,7 +108,7 @@ impl Jobs {
         let language = text::of_thread();
         let spawned = std::thread::Builder::new().name(format!("job-{}", id.0)).spawn(move || {
             text::speak(language);
-            current::begin(Current { id, label: name.as_str().into(), context: inner.clone() });
+            current::begin(CurrentJob { id, label: name.as_str().into(), context: inner.clone() });
             let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| work(&inner)))
                 .unwrap_or_else(|panic| Err(panic_error(&name, panic.as_ref())));
             deliver(outcome);
@@ -119,9 +119,9 @@ impl Jobs {
     }
 
     /// Counts work for [`Self::is_running`].
-    fn register(&self) -> Running {
+    fn register(&self) -> CountedWork {
         self.registry.running.fetch_add(1, Ordering::SeqCst);
-        Running(self.registry.clone())
+        CountedWork(self.registry.clone())
     }
 
     /// Begins a frame of the window: it shows every value whose work has ended before.

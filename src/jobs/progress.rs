@@ -48,11 +48,11 @@ impl Progress {
 /// [`JobContext::step`].
 #[derive(Clone, Default)]
 pub struct JobContext {
-    shared: Arc<Shared>,
+    shared: Arc<SharedProgress>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedProgress {
     cancelled: AtomicBool,
     pausable: AtomicBool,
     paused: AtomicBool,

@@ -24,7 +24,7 @@ pub struct Outlier {
 
 /// The values of one property at one position.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Agreement {
+pub struct PropertyAgreement {
     /// The common value, for users; empty when no raster has the property, or no value is common.
     pub common: String,
     /// Number of rasters that have it.
@@ -37,7 +37,7 @@ pub struct Agreement {
     pub outliers: Vec<Outlier>,
 }
 
-impl Agreement {
+impl PropertyAgreement {
     /// True when rasters differ and no value is shared by more than half of them.
     pub fn varies(&self) -> bool {
         self.agreeing < self.compared && self.outliers.is_empty()
@@ -56,17 +56,17 @@ pub struct Position {
     /// Number of rasters.
     pub rasters: usize,
     /// One for each property, in the order of [`Property::ALL`].
-    pub agreements: [Agreement; 8],
+    pub agreements: [PropertyAgreement; 8],
 }
 
 impl Position {
     /// The values of a property.
-    pub fn agreement(&self, property: Property) -> &Agreement {
+    pub fn agreement(&self, property: Property) -> &PropertyAgreement {
         &self.agreements[property.index()]
     }
 
     /// The values of a property, to be changed.
-    pub fn agreement_mut(&mut self, property: Property) -> &mut Agreement {
+    pub fn agreement_mut(&mut self, property: Property) -> &mut PropertyAgreement {
         &mut self.agreements[property.index()]
     }
 

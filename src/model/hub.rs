@@ -25,7 +25,7 @@ static HUGGING_FACE: LazyLock<String> = LazyLock::new(|| {
 pub(super) fn web_address(text: &str) -> Option<String> {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("hf://").or_else(|| text.strip_prefix("/vsihf/")) {
-        return Repository::of_hub_address(rest).map(|repository| repository.address());
+        return HubRepository::of_hub_address(rest).map(|repository| repository.address());
     }
     if let Some(rest) = text.strip_prefix("source://").or_else(|| text.strip_prefix("/vsisource/")) {
         return Some(format!("{SOURCE_DATA}/{}", utf8_percent_encode(rest, ENCODED)));
@@ -34,7 +34,9 @@ pub(super) fn web_address(text: &str) -> Option<String> {
     let path = path.split(['?', '#']).next().unwrap_or(path);
     let parts = || path.split('/').filter(|part| !part.is_empty()).collect::<Vec<_>>();
     match host.to_ascii_lowercase().as_str() {
-        "huggingface.co" | "www.huggingface.co" | "hf.co" => Repository::of_page(&parts()).map(|repository| repository.address()),
+        "huggingface.co" | "www.huggingface.co" | "hf.co" => {
+            HubRepository::of_page(&parts()).map(|repository| repository.address())
+        }
         "source.coop" | "www.source.coop" | "beta.source.coop" => source_page(&parts()),
         "zenodo.org" | "www.zenodo.org" => zenodo_page(&parts()),
         "doi.org" | "dx.doi.org" => {
@@ -46,7 +48,7 @@ pub(super) fn web_address(text: &str) -> Option<String> {
 }
 
 /// A repository of Hugging Face at a revision, and a path in it.
-struct Repository {
+struct HubRepository {
     /// `datasets`, `spaces`, or nothing for models.
     kind: Option<&'static str>,
     /// Owner and name.
@@ -56,7 +58,7 @@ struct Repository {
     path: String,
 }
 
-impl Repository {
+impl HubRepository {
     /// `datasets/OWNER/NAME@REVISION/PATH`, as Hugging Face's library spells it.
     fn of_hub_address(rest: &str) -> Option<Self> {
         let (kind, rest) = match rest.split_once('/')? {
@@ -138,7 +140,7 @@ fn is_number(text: &str) -> bool {
 
 /// How a hub answers with the files of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Answer {
+enum HubAnswer {
     /// `{"siblings": [{"rfilename": …}]}`.
     HuggingFace,
     /// `{"files": [{"key": …}]}`.
@@ -156,7 +158,7 @@ pub struct HubListing {
     root: String,
     /// Listed names that begin so are at the address.
     below: String,
-    answer: Answer,
+    answer: HubAnswer,
 }
 
 impl HubListing {
@@ -175,7 +177,7 @@ impl HubListing {
                 request: format!("{}/api/{kind}{repository}/revision/{revision}", *HUGGING_FACE),
                 root: format!("{}/{repository}/resolve/{revision}", *HUGGING_FACE),
                 below: folder_prefix(below),
-                answer: Answer::HuggingFace,
+                answer: HubAnswer::HuggingFace,
             });
         }
         if let Some(path) = path(SOURCE_DATA) {
@@ -186,7 +188,7 @@ impl HubListing {
                 request: format!("{SOURCE_DATA}/{account}?list-type=2&max-keys={SOURCE_LIST_MAX}&prefix={query}"),
                 root: format!("{SOURCE_DATA}/{account}"),
                 below: prefix,
-                answer: Answer::Source,
+                answer: HubAnswer::Source,
             });
         }
         let number = path("https://zenodo.org/records").filter(|number| is_number(number))?;
@@ -194,19 +196,19 @@ impl HubListing {
             request: format!("https://zenodo.org/api/records/{number}"),
             root: format!("https://zenodo.org/records/{number}"),
             below: String::new(),
-            answer: Answer::Zenodo,
+            answer: HubAnswer::Zenodo,
         })
     }
 
     /// The addresses of the files at the address, from the answer to the request; `None` for an answer of another form.
     pub fn files(&self, answer: &[u8]) -> Option<Vec<String>> {
         let names = match self.answer {
-            Answer::HuggingFace => names_in_json(answer, "siblings", "rfilename")?,
-            Answer::Zenodo => {
+            HubAnswer::HuggingFace => names_in_json(answer, "siblings", "rfilename")?,
+            HubAnswer::Zenodo => {
                 let keys = names_in_json(answer, "files", "key")?;
                 keys.into_iter().map(|key| format!("files/{key}")).collect()
             }
-            Answer::Source => keys_in_xml(answer)?,
+            HubAnswer::Source => keys_in_xml(answer)?,
         };
         let root = Address::parse(&self.root)?;
         let wanted = names.iter().filter(|name| name.starts_with(&self.below));

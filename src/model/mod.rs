@@ -34,7 +34,7 @@ pub use collection::{
     description_of_moved, instant,
 };
 pub use common_shape::{CommonShape, ShapeChild, ShapeUse, common_shape};
-pub use consistency::{Accepted, Agreement, Consistency, Outlier, OutlierMessage, Position};
+pub use consistency::{Accepted, Consistency, Outlier, OutlierMessage, Position, PropertyAgreement};
 pub use convention::{CONVENTIONS, Convention, ConventionClass, ConventionContent, ConventionField};
 pub use file_url::{file_url_of, path_of_file_url};
 pub use finding::{FINDINGS_KEPT, Finding, Report};

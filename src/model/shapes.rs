@@ -16,7 +16,7 @@ pub const FILE_SHAPE: ShapeId = 0;
 const DEEPEST: usize = 64;
 
 /// The contents of a FOLDER.
-struct Node {
+struct ShapeNode {
     /// (id symbol, shape) of each child.
     children: Arc<[(u32, ShapeId)]>,
     /// Number of descendants by level, children first.
@@ -27,7 +27,7 @@ struct Node {
 
 /// Distinct shapes, numbered. Equal numbers mean equal ids (in any Unicode form) and types by position at every depth.
 pub struct Shapes {
-    nodes: Vec<Node>,
+    nodes: Vec<ShapeNode>,
     known: HashMap<Arc<[(u32, ShapeId)]>, ShapeId>,
     symbols: HashMap<Arc<str>, u32>,
     texts: Vec<Arc<str>>,
@@ -38,7 +38,7 @@ pub struct Shapes {
 
 impl Default for Shapes {
     fn default() -> Self {
-        let file = Node { children: Arc::from([]), counts: Box::default(), faulty: false };
+        let file = ShapeNode { children: Arc::from([]), counts: Box::default(), faulty: false };
         Self {
             nodes: vec![file],
             known: HashMap::new(),
@@ -172,7 +172,7 @@ impl Shapes {
         }
         let shape = self.nodes.len() as ShapeId;
         let children: Arc<[(u32, ShapeId)]> = children.into();
-        self.nodes.push(Node { children: children.clone(), counts: counts.into(), faulty });
+        self.nodes.push(ShapeNode { children: children.clone(), counts: counts.into(), faulty });
         self.known.insert(children, shape);
         shape
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::import::{Imported, is_data};
 use super::source_files::{FoundFile, find_files, reason_left_out};
-use crate::container::{ByteSource, Directory, Entry, LocalHeader, detect};
+use crate::container::{ByteSource, CentralDirectory, DirectoryEntry, LocalHeader, detect};
 use crate::error::{Cause, Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Address, AssetPath, MAX_LEVELS, Modified, PackedCodec, PackedMember, Sample, Tortilla, in_nfc};
@@ -36,7 +36,7 @@ enum Archive {
 }
 
 /// A member of an archive.
-struct Member {
+struct ArchiveMember {
     /// Path in the archive, with `/`.
     name: String,
     data: std::result::Result<(AssetPath, u64), LeftOut>,
@@ -126,7 +126,7 @@ fn end_of_zip(file: &ByteSource) -> Option<&'static str> {
 
 /// True when compressed data begins with the header of a tar.
 fn begins_with_tar(file: &ByteSource, codec: PackedCodec) -> bool {
-    let mut cursor = Cursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
+    let mut cursor = MemberCursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
     let mut block = [0; BLOCK as usize];
     let read = match codec {
         PackedCodec::Gzip => flate2::read::MultiGzDecoder::new(&mut cursor).read_exact(&mut block),
@@ -156,14 +156,16 @@ pub(super) fn files_of_archive(path: &Path, exclude: &[String], ctx: &JobContext
     let members = match archive {
         Archive::Zip => members_of_zip(&file, ctx)?,
         Archive::Tar => {
-            let cursor = Cursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
+            let cursor =
+                MemberCursor { size: file.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| file.read_into(at, buffer) };
             members_of_tar(path, cursor, &|_, offset, size| file.range(offset, size), ctx)?
         }
         Archive::PackedTar(codec) => {
             ctx.stage(tr!("Unpacking the archive"), None);
             let (archive, stamp): (Arc<Path>, _) = (path.into(), file.stamp().clone());
             let data = Unpacked::of_file(&archive, codec, &stamp)?;
-            let cursor = Cursor { size: data.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer) };
+            let cursor =
+                MemberCursor { size: data.size_bytes(), at: 0, read_into: |at, buffer: &mut [u8]| data.read_into(at, buffer) };
             let packed = |name: &str, offset, size| {
                 let (archive, length) = (archive.clone(), file.size_bytes());
                 let member = PackedMember {
@@ -193,7 +195,8 @@ pub(super) fn files_of_server(folder: &Path, exclude: &[String], ctx: &JobContex
     ctx.stage(tr!("Listing the files"), None);
     let listed = list_files(folder, ctx)?;
     let sizes: HashMap<String, Option<u64>> = listed.iter().map(|file| (file.below.clone(), file.size)).collect();
-    let member = |file: ListedFile| Member { name: file.below, data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))) };
+    let member =
+        |file: ListedFile| ArchiveMember { name: file.below, data: Ok((AssetPath::file(file.place), file.size.unwrap_or(0))) };
     let (mut files, left_out) = files_of_members(listed.into_iter().map(member).collect(), Prefix::Kept, folder, exclude)?;
     let mut asked: Vec<&mut FoundFile> =
         files.iter_mut().filter(|file| sizes.get(&file.below).copied().flatten().is_none()).collect();
@@ -256,14 +259,14 @@ enum Prefix {
 
 /// Members as files: their names are checked, those that are no data are left out.
 fn files_of_members(
-    members: Vec<Member>,
+    members: Vec<ArchiveMember>,
     prefix: Prefix,
     archive: &Path,
     exclude: &[String],
 ) -> Result<(Vec<FoundFile>, Vec<String>)> {
     let mut left_out = Vec::new();
     let mut found: Vec<(String, AssetPath, u64)> = Vec::with_capacity(members.len());
-    for Member { name, data } in members {
+    for ArchiveMember { name, data } in members {
         match data {
             Ok((asset, size)) => found.push((name_below(&name, archive)?, asset, size)),
             Err(reason) => left_out.push(reason.reason(&name)),
@@ -409,22 +412,22 @@ pub(super) fn expect_whole_files(
     Ok(())
 }
 
-fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<Member>> {
-    let directory = Directory::read(file)?;
+fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<ArchiveMember>> {
+    let directory = CentralDirectory::read(file)?;
     let mut members = Vec::with_capacity(directory.entries.len());
     expect_number(directory.entries.len(), file.path())?;
     for entries in directory.entries.chunks(HEADERS_FETCHED) {
         ctx.check()?;
         if file.is_remote() {
             // The header of the data is 30 bytes, the name again, and fields of few bytes.
-            let header = |entry: &Entry| (entry.local, 128 + entry.name.len() as u64);
+            let header = |entry: &DirectoryEntry| (entry.local, 128 + entry.name.len() as u64);
             file.prefetch(&entries.iter().map(header).collect::<Vec<_>>())?;
         }
         for entry in entries {
             // Archives of Windows programs may separate folders by backslashes.
             let name = entry.name.replace('\\', "/");
             if !name.ends_with('/') {
-                members.push(Member { data: data_of_entry(file, &directory, entry)?, name });
+                members.push(ArchiveMember { data: data_of_entry(file, &directory, entry)?, name });
                 ctx.step(1);
             }
         }
@@ -434,10 +437,10 @@ fn members_of_zip(file: &ByteSource, ctx: &JobContext) -> Result<Vec<Member>> {
 
 fn data_of_entry(
     file: &ByteSource,
-    directory: &Directory,
-    entry: &Entry,
+    directory: &CentralDirectory,
+    entry: &DirectoryEntry,
 ) -> Result<std::result::Result<(AssetPath, u64), LeftOut>> {
-    let Entry { method, flags, crc, stored, size, .. } = *entry;
+    let DirectoryEntry { method, flags, crc, stored, size, .. } = *entry;
     let codec = match method {
         _ if entry.name.contains(char::REPLACEMENT_CHARACTER) => return Ok(Err(LeftOut::NotUnicode)),
         _ if entry.is_link => return Ok(Err(LeftOut::Link)),
@@ -490,7 +493,7 @@ fn members_of_tar(
     cursor: impl Read + Seek,
     asset: &dyn Fn(&str, u64, u64) -> AssetPath,
     ctx: &JobContext,
-) -> Result<Vec<Member>> {
+) -> Result<Vec<ArchiveMember>> {
     let damaged = |error: std::io::Error| {
         let error = match error.downcast::<Error>() {
             Ok(own) => return own,
@@ -500,7 +503,7 @@ fn members_of_tar(
     };
     let mut archive = tar::Archive::new(cursor);
     let mut places: HashMap<String, usize> = HashMap::new();
-    let mut members: Vec<Member> = Vec::new();
+    let mut members: Vec<ArchiveMember> = Vec::new();
     for entry in archive.entries_with_seek().map_err(damaged)? {
         ctx.check()?;
         let mut entry = entry.map_err(damaged)?;
@@ -509,7 +512,7 @@ fn members_of_tar(
             Ok(name) => name,
             Err(error) => {
                 let name = String::from_utf8_lossy(error.as_bytes()).into_owned();
-                members.push(Member { name, data: Err(LeftOut::NotUnicode) });
+                members.push(ArchiveMember { name, data: Err(LeftOut::NotUnicode) });
                 continue;
             }
         };
@@ -525,7 +528,7 @@ fn members_of_tar(
         };
         expect_number(members.len(), path)?;
         ctx.step(1);
-        let member = Member { name: name.clone(), data };
+        let member = ArchiveMember { name: name.clone(), data };
         match places.get(&name) {
             Some(&at) => members[at] = member,
             None => {
@@ -544,13 +547,13 @@ fn has_sparse_fields(entry: &mut tar::Entry<'_, impl Read>) -> bool {
 }
 
 /// Bytes that are read by position, as a file.
-struct Cursor<F> {
+struct MemberCursor<F> {
     size: u64,
     at: u64,
     read_into: F,
 }
 
-impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for Cursor<F> {
+impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for MemberCursor<F> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let length = (buffer.len() as u64).min(self.size.saturating_sub(self.at)) as usize;
         (self.read_into)(self.at, &mut buffer[..length])?;
@@ -559,7 +562,7 @@ impl<F: Fn(u64, &mut [u8]) -> std::io::Result<()>> Read for Cursor<F> {
     }
 }
 
-impl<F> Seek for Cursor<F> {
+impl<F> Seek for MemberCursor<F> {
     fn seek(&mut self, to: SeekFrom) -> std::io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => Some(at),

@@ -8,7 +8,7 @@ const HEAD: usize = 320;
 pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<Vec<u8>> {
     let width: usize = dtype.get(2..)?.parse().ok().filter(|width| matches!(width, 1 | 2 | 4 | 8))?;
     let kind = *dtype.as_bytes().get(1)?;
-    let mut meta = Flat(vec![0; HEAD - 8]);
+    let mut meta = FlatTable(vec![0; HEAD - 8]);
     // Message: vtable at 4, table at 16. Version 5 is 4; a tensor is header 4.
     meta.offset(0, 16);
     meta.vtable(4, &[20, 16, 18, 4, 8]);
@@ -71,9 +71,9 @@ pub fn tensor_message(shape: [usize; 3], dtype: &str, values: &[u8]) -> Option<V
 }
 
 /// Bytes of a FlatBuffers table.
-struct Flat(Vec<u8>);
+struct FlatTable(Vec<u8>);
 
-impl Flat {
+impl FlatTable {
     fn put(&mut self, at: usize, bytes: &[u8]) {
         self.0[at..at + bytes.len()].copy_from_slice(bytes);
     }

@@ -1,6 +1,6 @@
 //! How the bytes of an archive are laid out: header, data, tables, directory, and the gaps between them.
 
-use crate::container::{ContainerReader, Directory, Physical};
+use crate::container::{CentralDirectory, ContainerReader, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -12,7 +12,7 @@ const SLACK: u64 = 64;
 /// Kind of a byte range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Part {
+pub enum BytePart {
     /// TACO_HEADER.
     Header,
     /// The bytes of a sample.
@@ -31,35 +31,43 @@ pub enum Part {
     Gap,
 }
 
-impl Part {
+impl BytePart {
     /// In the order of lists.
-    pub const ALL: [Part; 8] =
-        [Part::Header, Part::Data, Part::Meta, Part::Parquet, Part::Collection, Part::Other, Part::Directory, Part::Gap];
+    pub const ALL: [BytePart; 8] = [
+        BytePart::Header,
+        BytePart::Data,
+        BytePart::Meta,
+        BytePart::Parquet,
+        BytePart::Collection,
+        BytePart::Other,
+        BytePart::Directory,
+        BytePart::Gap,
+    ];
 
     /// The word for it.
     pub fn label(self) -> &'static str {
         match self {
-            Part::Header => "TACO_HEADER",
-            Part::Data => mark!("data of samples"),
-            Part::Meta => mark!("tables of FOLDERs"),
-            Part::Parquet => mark!("tables of levels"),
-            Part::Collection => "COLLECTION.json",
-            Part::Other => mark!("other members"),
-            Part::Directory => mark!("central directory"),
-            Part::Gap => mark!("gaps"),
+            BytePart::Header => "TACO_HEADER",
+            BytePart::Data => mark!("data of samples"),
+            BytePart::Meta => mark!("tables of FOLDERs"),
+            BytePart::Parquet => mark!("tables of levels"),
+            BytePart::Collection => "COLLECTION.json",
+            BytePart::Other => mark!("other members"),
+            BytePart::Directory => mark!("central directory"),
+            BytePart::Gap => mark!("gaps"),
         }
     }
 }
 
 /// A stretch of bytes.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Stretch {
+pub struct ByteStretch {
     /// First byte.
     pub from: u64,
     /// The byte after the last one.
     pub to: u64,
     /// Kind of the range.
-    pub part: Part,
+    pub part: BytePart,
     /// The member's name; empty for what is none.
     pub name: Box<str>,
 }
@@ -72,12 +80,12 @@ pub struct ByteLayout {
     /// Its size.
     pub size_bytes: u64,
     /// The stretches.
-    pub stretches: Vec<Stretch>,
+    pub stretches: Vec<ByteStretch>,
     /// Members of which the data begin at a multiple of 64 bytes.
     pub aligned: u64,
     /// How many members there are.
     pub members: u64,
-    /// Stretches and bytes of each kind, in the order of [`Part::ALL`].
+    /// Stretches and bytes of each kind, in the order of [`BytePart::ALL`].
     sums: [(u64, u64); 8],
     /// True when the data of samples come before the tables, as readers over a network want it.
     pub data_first: bool,
@@ -85,13 +93,13 @@ pub struct ByteLayout {
 
 impl ByteLayout {
     /// The stretch that holds a byte.
-    pub fn at(&self, byte: u64) -> Option<&Stretch> {
+    pub fn at(&self, byte: u64) -> Option<&ByteStretch> {
         let index = self.stretches.partition_point(|stretch| stretch.to <= byte);
         self.stretches.get(index).filter(|stretch| stretch.from <= byte)
     }
 
     /// Stretches and bytes of a kind.
-    pub fn sum(&self, part: Part) -> (u64, u64) {
+    pub fn sum(&self, part: BytePart) -> (u64, u64) {
         self.sums[part as usize]
     }
 }
@@ -119,18 +127,18 @@ pub fn byte_layout(reader: &dyn ContainerReader, part: Option<&str>, ctx: &JobCo
     }
 }
 
-fn kind_of(name: &str) -> Part {
+fn kind_of(name: &str) -> BytePart {
     match name {
-        "TACO_HEADER" => Part::Header,
-        "COLLECTION.json" => Part::Collection,
-        _ if name.starts_with("METADATA/") => Part::Parquet,
-        _ if name.ends_with("/__meta__") => Part::Meta,
-        _ if name.starts_with("DATA/") => Part::Data,
-        _ => Part::Other,
+        "TACO_HEADER" => BytePart::Header,
+        "COLLECTION.json" => BytePart::Collection,
+        _ if name.starts_with("METADATA/") => BytePart::Parquet,
+        _ if name.ends_with("/__meta__") => BytePart::Meta,
+        _ if name.starts_with("DATA/") => BytePart::Data,
+        _ => BytePart::Other,
     }
 }
 
-fn layout_of(directory: &Directory, size_bytes: u64, file: String, ctx: &JobContext) -> Result<ByteLayout> {
+fn layout_of(directory: &CentralDirectory, size_bytes: u64, file: String, ctx: &JobContext) -> Result<ByteLayout> {
     let mut order: Vec<usize> = (0..directory.entries.len()).collect();
     order.sort_by_key(|&index| directory.entries[index].local);
     let mut made = ByteLayout { file, size_bytes, ..ByteLayout::default() };
@@ -142,7 +150,7 @@ fn layout_of(directory: &Directory, size_bytes: u64, file: String, ctx: &JobCont
         let entry = &directory.entries[index];
         let from = entry.local.max(at);
         if from > at {
-            made.stretches.push(Stretch { from: at, to: from, part: Part::Gap, name: "".into() });
+            made.stretches.push(ByteStretch { from: at, to: from, part: BytePart::Gap, name: "".into() });
         }
         let next = order.get(place + 1).map_or(directory.offset, |&index| directory.entries[index].local).max(from);
         let least = entry.local.saturating_add(LOCAL + entry.name.len() as u64).saturating_add(entry.stored);
@@ -153,19 +161,19 @@ fn layout_of(directory: &Directory, size_bytes: u64, file: String, ctx: &JobCont
         if to == next && next.saturating_sub(entry.stored).is_multiple_of(64) {
             made.aligned += 1;
         }
-        made.stretches.push(Stretch { from, to, part: kind_of(&entry.name), name: entry.name.clone() });
+        made.stretches.push(ByteStretch { from, to, part: kind_of(&entry.name), name: entry.name.clone() });
         at = to;
     }
     if directory.offset > at {
-        made.stretches.push(Stretch { from: at, to: directory.offset, part: Part::Gap, name: "".into() });
+        made.stretches.push(ByteStretch { from: at, to: directory.offset, part: BytePart::Gap, name: "".into() });
         at = directory.offset;
     }
     if size_bytes > at {
-        made.stretches.push(Stretch { from: at, to: size_bytes, part: Part::Directory, name: "".into() });
+        made.stretches.push(ByteStretch { from: at, to: size_bytes, part: BytePart::Directory, name: "".into() });
     }
     made.stretches.retain(|stretch| stretch.to > stretch.from);
-    let last_data = made.stretches.iter().rposition(|stretch| stretch.part == Part::Data);
-    let first_table = made.stretches.iter().position(|stretch| stretch.part == Part::Parquet);
+    let last_data = made.stretches.iter().rposition(|stretch| stretch.part == BytePart::Data);
+    let first_table = made.stretches.iter().position(|stretch| stretch.part == BytePart::Parquet);
     for stretch in &made.stretches {
         let sum = &mut made.sums[stretch.part as usize];
         *sum = (sum.0 + 1, sum.1 + stretch.to - stretch.from);
@@ -194,10 +202,10 @@ mod tests {
                 at = stretch.to;
             }
             assert_eq!(at, layout.size_bytes, "{path}");
-            assert_eq!(layout.sum(Part::Header).0, 1);
-            assert!(layout.sum(Part::Parquet).0 >= parts, "{path}");
-            assert!(layout.sum(Part::Data).1 > 0 && layout.sum(Part::Directory).1 > 0);
-            assert_eq!(layout.at(0).map(|stretch| stretch.part), Some(Part::Header));
+            assert_eq!(layout.sum(BytePart::Header).0, 1);
+            assert!(layout.sum(BytePart::Parquet).0 >= parts, "{path}");
+            assert!(layout.sum(BytePart::Data).1 > 0 && layout.sum(BytePart::Directory).1 > 0);
+            assert_eq!(layout.at(0).map(|stretch| stretch.part), Some(BytePart::Header));
             assert!(layout.at(layout.size_bytes).is_none());
         }
         let folder = container::open(&fixtures.join("04_nested2_folder/change"), &ctx).expect("opens");

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::arrow_tensor::tensor_message;
-use crate::container::{self, Chunk, ContainerReader, Physical, asset_size, is_same_file, read_asset, write_document};
+use crate::container::{self, ContainerReader, Physical, SampleChunk, asset_size, is_same_file, read_asset, write_document};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, SamplePath, Value};
@@ -190,7 +190,7 @@ pub fn read_chunk(reader: &dyn ContainerReader, chunk: &str, ctx: &JobContext) -
 /// Bytes of one chunk, stored or decoded.
 const CHUNK_MAX: usize = 256 << 20;
 
-fn decode(chunk: &Chunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArray> {
+fn decode(chunk: &SampleChunk, place: AssetPath, ctx: &JobContext) -> Result<ChunkArray> {
     let layout = &chunk.layout;
     let shape = chunk.count.map(|n| n as usize);
     let dtype = layout.dtype().ok_or_else(|| Error::unsupported("values of this size are not decoded"))?;

@@ -3,11 +3,11 @@
 use crate::container::{ContainerReader, Format};
 use crate::error::{Error, Result};
 use crate::model::{FieldSpec, is_remote, place_below};
-use crate::query::copy_as::{Engine, LevelFile, statement, within_a_file};
+use crate::query::copy_as::{LevelFile, ParquetEngine, statement, within_a_file};
 use crate::query::{Filter, Tables};
 
 /// Why an engine can't read the tables of a dataset where they are; `None` when it can. Polars and Dask read those within a ZIP.
-pub fn lacks_tables_for(reader: &dyn ContainerReader, engine: Engine) -> Option<Error> {
+pub fn lacks_tables_for(reader: &dyn ContainerReader, engine: ParquetEngine) -> Option<Error> {
     let readable = match reader.info().format {
         Format::Tacocat | Format::Folder => true,
         Format::Zip => engine.reads_members(),
@@ -22,7 +22,7 @@ pub fn lacks_tables_for(reader: &dyn ContainerReader, engine: Engine) -> Option<
 /// # Errors
 /// [`crate::error::Kind::Unsupported`] for a container whose tables are no files, and for what the engine does not express;
 /// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition.
-pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: Engine) -> Result<String> {
+pub fn copy_as(reader: &dyn ContainerReader, filters: &[Filter], engine: ParquetEngine) -> Result<String> {
     let info = reader.info();
     if let Some(error) = lacks_tables_for(reader, engine) {
         return Err(error);

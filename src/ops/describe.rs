@@ -8,9 +8,11 @@ use sha2::{Digest, Sha256};
 
 use super::migrate::assembly_of;
 use super::operation::{Operation, PathUse, PathVisitor, WrittenFile};
-use crate::container::{self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, Tortilla, write_document};
+use crate::container::{
+    self, ContainerReader, DocumentFolder, Format, LocalFile, OpenOptions, Physical, TortillaFile, write_document,
+};
 use crate::error::{Error, IoContext, Result};
-use crate::export::{self, Catalogue, Document, DocumentSink, Facts, describe_into};
+use crate::export::{self, Catalogue, CatalogueDocument, DocumentSink, Facts, describe_into};
 use crate::jobs::JobContext;
 use crate::model::{is_remote, place_below};
 
@@ -51,9 +53,9 @@ pub fn describe_dataset(
     url: Option<String>,
     level: Option<usize>,
     ctx: &JobContext,
-) -> Result<Document> {
+) -> Result<CatalogueDocument> {
     let mut main = None;
-    let mut sink = |document: Document| {
+    let mut sink = |document: CatalogueDocument| {
         main.get_or_insert(document);
         Ok(())
     };
@@ -103,10 +105,10 @@ impl Operation for DescribeRequest {
 
 fn describe_to(request: &DescribeRequest, ctx: &JobContext) -> Result<PathBuf> {
     let DescribeRequest { input, open, form, output, url, level, overwrite } = request;
-    let mut main: Option<Document> = None;
+    let mut main: Option<CatalogueDocument> = None;
     let mut main_name = String::new();
     let mut folder: Option<DocumentFolder> = None;
-    let mut sink = |document: Document| {
+    let mut sink = |document: CatalogueDocument| {
         ctx.check()?;
         if main.is_none() && folder.is_none() {
             main_name.clone_from(&document.name);
@@ -147,7 +149,7 @@ pub(super) fn describe_beside(
     place: &dyn Fn(&Path) -> PathBuf,
     url: Option<String>,
     ctx: &JobContext,
-) -> Result<Vec<Document>> {
+) -> Result<Vec<CatalogueDocument>> {
     let assembly = assembly_of(reader, ctx)?;
     let mut facts = Facts { url, ..facts_of(reader, true, ctx)? };
     facts.path = place(&facts.path);
@@ -191,7 +193,7 @@ fn facts_of(reader: &dyn ContainerReader, with_sums: bool, ctx: &JobContext) -> 
             .map(|part| facts_of(joined.dataset(part, ctx)?.as_ref(), with_sums, ctx))
             .collect::<Result<Vec<_>>>()?,
         Physical::Tortilla(tortilla) => {
-            let file = |(file, root): (&LocalFile, &Tortilla)| {
+            let file = |(file, root): (&LocalFile, &TortillaFile)| {
                 let path = file.path().to_owned();
                 facts_of_file(Facts { opened: path.clone(), path, roots: root.table.rows(), ..facts.clone() }, file, with_sums, ctx)
             };

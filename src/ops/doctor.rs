@@ -19,7 +19,7 @@ pub enum Health {
 
 /// One line of `doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Check {
+pub struct DoctorCheck {
     /// Name of the check, for example `proj`. Stable.
     pub name: &'static str,
     /// How it ended.
@@ -31,7 +31,7 @@ pub struct Check {
     pub advice: Option<String>,
 }
 
-impl Check {
+impl DoctorCheck {
     /// Nothing to do.
     pub fn ok(name: &'static str, seen: impl Into<String>) -> Self {
         Self { name, health: Health::Ok, seen: seen.into(), advice: None }
@@ -49,7 +49,7 @@ impl Check {
 }
 
 /// Every check that needs no window, in the order in which a person reads them. Takes well under a second.
-pub fn examine() -> Vec<Check> {
+pub fn examine() -> Vec<DoctorCheck> {
     let mut checks = vec![program()];
     let environment = raster::environment();
     checks.push(gdal(&environment));
@@ -65,11 +65,11 @@ pub fn examine() -> Vec<Check> {
     checks
 }
 
-fn program() -> Check {
+fn program() -> DoctorCheck {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let system = system_name().unwrap_or_else(|| std::env::consts::OS.to_owned());
     let seen = format!("Taco Studio {} on {system}, {}, {threads} threads", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH);
-    Check::ok("program", seen)
+    DoctorCheck::ok("program", seen)
 }
 
 /// `PRETTY_NAME` of `/etc/os-release`, which Linux has.
@@ -82,19 +82,19 @@ fn system_name() -> Option<String> {
     Some(line.trim_matches('"').to_owned())
 }
 
-fn gdal(environment: &raster::Environment) -> Check {
+fn gdal(environment: &raster::Environment) -> DoctorCheck {
     let kind = if cfg!(feature = "bundled-gdal") { "inside the program" } else { "of the system" };
     let seen = format!("GDAL {} {kind}, {} drivers", environment.gdal_version, environment.drivers.len());
     if environment.tiff_compressions.iter().any(|name| name == "ZSTD") {
-        return Check::ok("gdal", seen);
+        return DoctorCheck::ok("gdal", seen);
     }
     let advice = "GeoTIFFs compressed with zstd can't be read here; use the build with GDAL inside, or a GDAL with libzstd";
-    Check::warning("gdal", seen, advice)
+    DoctorCheck::warning("gdal", seen, advice)
 }
 
-fn drivers(environment: &raster::Environment) -> Check {
+fn drivers(environment: &raster::Environment) -> DoctorCheck {
     if environment.missing.is_empty() {
-        return Check::ok("drivers", "every driver that Earth-observation data comes in is there");
+        return DoctorCheck::ok("drivers", "every driver that Earth-observation data comes in is there");
     }
     let names = environment.missing.join(", ");
     let advice = if cfg!(feature = "bundled-gdal") {
@@ -102,19 +102,19 @@ fn drivers(environment: &raster::Environment) -> Check {
     } else {
         "install the plugins of your distribution's GDAL, or use the build with GDAL inside"
     };
-    Check::warning("drivers", format!("missing: {names}"), advice)
+    DoctorCheck::warning("drivers", format!("missing: {names}"), advice)
 }
 
-fn proj(environment: &raster::Environment) -> Check {
+fn proj(environment: &raster::Environment) -> DoctorCheck {
     let version = &environment.proj_version;
     match (environment.proj_ok, &environment.proj_note) {
-        (true, None) => Check::ok("proj", format!("PROJ {version}; EPSG:4326 resolves")),
-        (true, Some(note)) => Check::warning(
+        (true, None) => DoctorCheck::ok("proj", format!("PROJ {version}; EPSG:4326 resolves")),
+        (true, Some(note)) => DoctorCheck::warning(
             "proj",
             format!("PROJ {version}; EPSG:4326 resolves with the data inside the program; {note}"),
             "nothing breaks; unset PROJ_DATA and PROJ_LIB, or point them at data of this version, to be rid of this line",
         ),
-        (false, note) => Check::error(
+        (false, note) => DoctorCheck::error(
             "proj",
             format!("PROJ {version}; EPSG codes do not resolve: {}", note.as_deref().unwrap_or("no reason given")),
             "unset PROJ_DATA and PROJ_LIB, or install proj-data of this version",
@@ -123,26 +123,26 @@ fn proj(environment: &raster::Environment) -> Check {
 }
 
 /// GDAL's own support files. A folder of another version is the usual leftover of an activated Python environment.
-fn gdal_data(folder: Option<&Path>) -> Check {
+fn gdal_data(folder: Option<&Path>) -> DoctorCheck {
     let Some(folder) = folder.filter(|folder| !folder.as_os_str().is_empty()) else {
-        return Check::ok("gdal data", "GDAL_DATA is not set; the program's own files are used");
+        return DoctorCheck::ok("gdal data", "GDAL_DATA is not set; the program's own files are used");
     };
     let shown = folder.display();
     if folder.join("gdalvrt.xsd").exists() || folder.join("tms_NZTM2000.json").exists() {
-        return Check::ok("gdal data", format!("GDAL_DATA is {shown}, which holds GDAL's files"));
+        return DoctorCheck::ok("gdal data", format!("GDAL_DATA is {shown}, which holds GDAL's files"));
     }
-    Check::warning(
+    DoctorCheck::warning(
         "gdal data",
         format!("GDAL_DATA is {shown}, which does not hold GDAL's files"),
         "unset GDAL_DATA; the program has its own",
     )
 }
 
-fn network(environment: &raster::Environment) -> Check {
+fn network(environment: &raster::Environment) -> DoctorCheck {
     if environment.curl {
-        Check::ok("network", "GDAL reads http, S3, Google Cloud and Azure addresses")
+        DoctorCheck::ok("network", "GDAL reads http, S3, Google Cloud and Azure addresses")
     } else {
-        Check::warning("network", "this GDAL has no curl", "remote rasters stay closed; use the build with GDAL inside")
+        DoctorCheck::warning("network", "this GDAL has no curl", "remote rasters stay closed; use the build with GDAL inside")
     }
 }
 
@@ -157,7 +157,7 @@ fn folders() -> Vec<(&'static str, Option<PathBuf>)> {
 }
 
 /// Tries to write where it counts: permissions, a read-only mount and a full disk look alike to the person.
-fn writable(name: &'static str, folder: Option<&Path>) -> Check {
+fn writable(name: &'static str, folder: Option<&Path>) -> DoctorCheck {
     let consequence = match name {
         "settings" => "layout, theme and recent datasets are forgotten at the end",
         "cache" => "thumbnails and remote data are fetched anew each time",
@@ -165,34 +165,34 @@ fn writable(name: &'static str, folder: Option<&Path>) -> Check {
         _ => "netCDF previews and some conversions fail",
     };
     let Some(folder) = folder else {
-        return Check::warning(name, "there is no home folder", format!("set HOME; until then {consequence}"));
+        return DoctorCheck::warning(name, "there is no home folder", format!("set HOME; until then {consequence}"));
     };
     let shown = folder.display();
     // The nearest existing folder is checked, so that no folder is created.
     let there = folder.ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("/"));
     match tempfile::Builder::new().prefix(".taco-studio-").tempfile_in(there) {
-        Ok(_) => Check::ok(name, format!("{shown} can be written")),
+        Ok(_) => DoctorCheck::ok(name, format!("{shown} can be written")),
         Err(error) => {
             let advice = format!("make it writable, or free space on its disk; until then {consequence}");
-            Check::error(name, format!("{shown} can't be written: {error}"), advice)
+            DoctorCheck::error(name, format!("{shown} can't be written: {error}"), advice)
         }
     }
 }
 
-fn display() -> Check {
+fn display() -> DoctorCheck {
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     if !cfg!(target_os = "linux") {
-        return Check::ok("display", "the desktop's own");
+        return DoctorCheck::ok("display", "the desktop's own");
     }
     match (set("DISPLAY"), set("WAYLAND_DISPLAY")) {
-        (true, true) => Check::ok("display", "X11 and Wayland; X11 is used, because files can be dropped there"),
-        (true, false) => Check::ok("display", "X11"),
-        (false, true) => Check::warning(
+        (true, true) => DoctorCheck::ok("display", "X11 and Wayland; X11 is used, because files can be dropped there"),
+        (true, false) => DoctorCheck::ok("display", "X11"),
+        (false, true) => DoctorCheck::warning(
             "display",
             "Wayland without X11: files can't be dropped on the window",
             "install Xwayland, or use Open and paste",
         ),
-        (false, false) => Check::warning(
+        (false, false) => DoctorCheck::warning(
             "display",
             "no display: no window can open",
             "start from a desktop session; every command of taco-studio --help works without",
@@ -201,9 +201,9 @@ fn display() -> Check {
 }
 
 /// File dialogs come from the desktop's portal over the session bus.
-fn portal() -> Check {
+fn portal() -> DoctorCheck {
     if !cfg!(target_os = "linux") {
-        return Check::ok("file dialogs", "the system's own");
+        return DoctorCheck::ok("file dialogs", "the system's own");
     }
     let services = std::env::var("XDG_DATA_DIRS").unwrap_or_else(|_| "/usr/local/share:/usr/share".into());
     let service = "dbus-1/services/org.freedesktop.portal.Desktop.service";
@@ -211,16 +211,18 @@ fn portal() -> Check {
     judge_portal(session_bus(), installed)
 }
 
-fn judge_portal(bus: Result<(), String>, installed: bool) -> Check {
+fn judge_portal(bus: Result<(), String>, installed: bool) -> DoctorCheck {
     const INSTEAD: &str = "until then type or paste paths (Ctrl+Shift+O), or drop files on the window";
     match (bus, installed) {
-        (Ok(()), true) => Check::ok("file dialogs", "the desktop's portal is there"),
-        (Ok(()), false) => Check::warning(
+        (Ok(()), true) => DoctorCheck::ok("file dialogs", "the desktop's portal is there"),
+        (Ok(()), false) => DoctorCheck::warning(
             "file dialogs",
             "no portal is installed",
             format!("install xdg-desktop-portal and the part for your desktop (-gtk, -kde, -gnome); {INSTEAD}"),
         ),
-        (Err(reason), _) => Check::warning("file dialogs", reason, format!("start the studio inside a desktop session; {INSTEAD}")),
+        (Err(reason), _) => {
+            DoctorCheck::warning("file dialogs", reason, format!("start the studio inside a desktop session; {INSTEAD}"))
+        }
     }
 }
 

@@ -151,7 +151,7 @@ impl Operation for DatasetEdit {
 }
 
 /// An edit that was checked against its dataset.
-struct Prepared {
+struct PreparedEdit {
     reader: Arc<dyn ContainerReader>,
     columns: Option<LevelEdit>,
     collection: Option<Map<String, Json>>,
@@ -188,7 +188,7 @@ pub fn edit_dataset(request: &DatasetEdit, announce: &dyn Fn(&EditWay), ctx: &Jo
     {
         prepared = prepare(request, ctx)?;
     }
-    let Prepared { reader, columns, collection, way, assembly, tail } = prepared;
+    let PreparedEdit { reader, columns, collection, way, assembly, tail } = prepared;
     announce(&way);
     let path = request.output.clone().unwrap_or_else(|| request.input.clone());
     match (reader.physical(), &way) {
@@ -220,7 +220,7 @@ fn first_generation(request: &DatasetEdit) -> EditRequest {
     EditRequest { input, output, overwrite, metadata, drop, level, collection, set, become_generation: None }
 }
 
-fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
+fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
     request.parquet.check()?;
     if request.output.is_none() && is_remote(&request.input) {
         let error = Error::usage("a dataset on another machine can't be changed where it is").at_path(&request.input);
@@ -235,7 +235,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
             (false, true) => anew(reader.as_ref(), &FixedTail::OtherNames.to_string(), ctx)?,
             (false, false) => EditWay::Footer,
         };
-        return Ok(Prepared { reader, columns: None, collection: None, way, assembly: None, tail: None });
+        return Ok(PreparedEdit { reader, columns: None, collection: None, way, assembly: None, tail: None });
     }
     let error = |what: &str| Error::usage(what).at_path(&request.input);
     if is_other_generation(reader.as_ref()) {
@@ -274,10 +274,10 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<Prepared> {
                 Some(tail) => EditWay::Tail { bytes: tail.estimate() },
                 None => EditWay::Anew { bytes, reason },
             };
-            return Ok(Prepared { reader: reader.clone(), columns, collection, way, assembly: Some(assembly), tail });
+            return Ok(PreparedEdit { reader: reader.clone(), columns, collection, way, assembly: Some(assembly), tail });
         }
     };
-    Ok(Prepared { reader, columns, collection, way, assembly: None, tail: None })
+    Ok(PreparedEdit { reader, columns, collection, way, assembly: None, tail: None })
 }
 
 /// True when one of the files has another name (a hard link), under which an edit in place would change it, too.

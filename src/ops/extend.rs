@@ -10,7 +10,7 @@ use super::write::checked_build_of;
 use crate::container::{self, BuildOptions, Built, OpenOptions};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
-use crate::extensions::{self, ExtensionCall, Failure, Note, builtin};
+use crate::extensions::{self, ExtensionCall, Failure, RunNote, builtin};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, NodePath};
 
@@ -106,7 +106,7 @@ pub struct Extended<T> {
     /// Samples whose values are null because they failed.
     pub failures: Vec<Failure>,
     /// Remarks of the extensions.
-    pub notes: Vec<Note>,
+    pub notes: Vec<RunNote>,
 }
 
 /// Runs extensions over a draft; returns the edits that add their columns and fields. The job can be paused.

@@ -9,14 +9,14 @@ use crate::query::{self, Filter};
 
 /// Rows that match filters.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Kept {
+pub struct KeptRows {
     /// The filters, one after the other.
     pub filters: Vec<Filter>,
     /// For each level the rows that stay, ascending; `None` for a level that no filter reached.
     rows: Vec<Option<Vec<u32>>>,
 }
 
-impl Kept {
+impl KeptRows {
     /// The rows of a level that stay, ascending; `None` when all of them do.
     pub fn rows(&self, level: usize) -> Option<&[u32]> {
         self.rows.get(level)?.as_deref()
@@ -32,10 +32,10 @@ impl Kept {
 ///
 /// # Errors
 /// For a column that does not exist, a box, time range or condition that is malformed.
-pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<Kept> {
+pub fn kept(reader: &dyn ContainerReader, filters: &[Filter], ctx: &JobContext) -> Result<KeptRows> {
     let mut rows = query::kept_rows(&tables_of(reader, ctx)?, filters, ctx)?;
     for level in rows.iter_mut().flatten() {
         level.sort_unstable();
     }
-    Ok(Kept { filters: filters.to_vec(), rows })
+    Ok(KeptRows { filters: filters.to_vec(), rows })
 }

@@ -5,7 +5,8 @@ use arrow::array::Array;
 use crate::container::LevelSet;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    self, CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, PlaceColumns, Stated, Unfolded, micros_of, place_source, resolve,
+    self, CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, PlaceColumns, StatedLocation, Unfolded, micros_of, place_source,
+    resolve,
 };
 use crate::jobs::JobContext;
 use crate::table::value_at;
@@ -272,11 +273,11 @@ fn read(
         let stated = |row: usize| match asked.map(place_source) {
             None => columns.stated(row),
             Some(Some(source)) => columns.stated(row).only(source),
-            Some(None) => own.map_or_else(Stated::default, |column| Stated::degrees(&value_at(column, row))),
+            Some(None) => own.map_or_else(StatedLocation::default, |column| StatedLocation::degrees(&value_at(column, row))),
         };
         for first in (0..batch.num_rows()).step_by(STRIDE) {
             ctx.check()?;
-            let rows: Vec<Stated> = (first..(first + STRIDE).min(batch.num_rows())).map(stated).collect();
+            let rows: Vec<StatedLocation> = (first..(first + STRIDE).min(batch.num_rows())).map(stated).collect();
             for shape in resolve(&rows, detail, Clone::clone, ctx)? {
                 push(shape);
             }

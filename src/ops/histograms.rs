@@ -78,7 +78,7 @@ struct Leaf {
 }
 
 /// The lowest and the highest value of each band; `None` where a band has no data.
-type Ranges = Vec<Option<(f64, f64)>>;
+type BandRanges = Vec<Option<(f64, f64)>>;
 
 impl Operation for HistogramRequest {
     type Output = Built;
@@ -112,20 +112,21 @@ fn histograms(request: &HistogramRequest, ctx: &JobContext) -> Result<Built> {
     collect(&dataset.root, &mut Vec::new(), &mut leaves);
     // Twice through the pixels: the scale has to be known before the first value is counted.
     ctx.stage(tr!("Looking for the lowest and highest values"), Some(leaves.len() as u64));
-    let found: Vec<Option<Ranges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
-    let scales = Scales::new(request.scale, &leaves, &found)?;
+    let found: Vec<Option<BandRanges>> = try_map(&leaves, |_, leaf| ranges_of(leaf, ctx))?;
+    let scales = HistogramScales::new(request.scale, &leaves, &found)?;
     ctx.stage(tr!("Counting values"), Some(leaves.len() as u64));
     let scratch = tempfile::tempdir().map_err(|error| Error::io("make a temporary folder", &std::env::temp_dir(), error))?;
-    let made: Vec<Option<Made>> = try_map(leaves.par_iter().zip(&found), |number, (leaf, found)| match (found, &leaf.asset) {
-        (Some(found), Some(asset)) => {
-            let scale = scales.of(&leaf.component, found.len());
-            let file = scratch.path().join(format!("{number}.tif"));
-            let bytes = count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
-            ctx.step(1);
-            Ok(Some(Made { bytes, scale }))
-        }
-        _ => Ok(None),
-    })?;
+    let made: Vec<Option<WrittenHistogram>> =
+        try_map(leaves.par_iter().zip(&found), |number, (leaf, found)| match (found, &leaf.asset) {
+            (Some(found), Some(asset)) => {
+                let scale = scales.of(&leaf.component, found.len());
+                let file = scratch.path().join(format!("{number}.tif"));
+                let bytes = count(asset, &scale, &file, ctx).map_err(|error| error.at(&leaf.path))?;
+                ctx.step(1);
+                Ok(Some(WrittenHistogram { bytes, scale }))
+            }
+            _ => Ok(None),
+        })?;
     raster::close_idle();
     let mut made = made.into_iter();
     let root = with_histograms(&dataset.root, &mut made);
@@ -165,10 +166,10 @@ fn collect(tortilla: &Tortilla, above: &mut Vec<Arc<str>>, leaves: &mut Vec<Leaf
     }
 }
 
-fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<Ranges>> {
+fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<BandRanges>> {
     let Some(asset) = &leaf.asset else { return Ok(None) };
     ctx.step(1);
-    let read = || -> Result<Ranges> {
+    let read = || -> Result<BandRanges> {
         let tally = raster::tally(asset, ctx)?;
         tally.info().warn_of_variable(&leaf.path, ctx);
         (0..tally.band_count()).map(|band| Ok(tally.summary(band, &[], ctx)?.map(|summary| (summary.min, summary.max)))).collect()
@@ -184,13 +185,13 @@ fn ranges_of(leaf: &Leaf, ctx: &JobContext) -> Result<Option<Ranges>> {
 }
 
 /// The ends of the scale for each position and band.
-enum Scales {
+enum HistogramScales {
     One(f64, f64),
     Bands(HashMap<(Arc<str>, usize), (f64, f64)>),
 }
 
-impl Scales {
-    fn new(scale: Scale, leaves: &[Leaf], found: &[Option<Ranges>]) -> Result<Self> {
+impl HistogramScales {
+    fn new(scale: Scale, leaves: &[Leaf], found: &[Option<BandRanges>]) -> Result<Self> {
         let mut all: Option<(f64, f64)> = None;
         let mut bands: HashMap<(Arc<str>, usize), (f64, f64)> = HashMap::new();
         let wider = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
@@ -204,21 +205,21 @@ impl Scales {
         let Some((low, high)) = all else {
             return Err(Error::usage("no raster of this dataset has a value to count"));
         };
-        Ok(if scale == Scale::Dataset { Scales::One(low, high) } else { Scales::Bands(bands) })
+        Ok(if scale == Scale::Dataset { HistogramScales::One(low, high) } else { HistogramScales::Bands(bands) })
     }
 
     /// For each band; of one that has no data anywhere the ends are 0.
     fn of(&self, component: &Arc<str>, bands: usize) -> Vec<(f64, f64)> {
         (0..bands)
             .map(|band| match self {
-                Scales::One(low, high) => (*low, *high),
-                Scales::Bands(known) => known.get(&(component.clone(), band)).copied().unwrap_or_default(),
+                HistogramScales::One(low, high) => (*low, *high),
+                HistogramScales::Bands(known) => known.get(&(component.clone(), band)).copied().unwrap_or_default(),
             })
             .collect()
     }
 }
 
-struct Made {
+struct WrittenHistogram {
     bytes: Arc<[u8]>,
     scale: Vec<(f64, f64)>,
 }
@@ -245,7 +246,7 @@ fn count(asset: &RasterSource, scale: &[(f64, f64)], file: &std::path::Path, ctx
 }
 
 /// The same tree with histograms instead of rasters, and without what has none.
-fn with_histograms(tortilla: &Tortilla, made: &mut impl Iterator<Item = Option<Made>>) -> Tortilla {
+fn with_histograms(tortilla: &Tortilla, made: &mut impl Iterator<Item = Option<WrittenHistogram>>) -> Tortilla {
     let keep: Vec<usize> =
         (0..tortilla.schema.len()).filter(|&field| !STALE.contains(&tortilla.schema[field].name.as_str())).collect();
     let files = tortilla.samples.iter().any(|sample| sample.children().is_none());
@@ -269,7 +270,7 @@ fn with_histograms(tortilla: &Tortilla, made: &mut impl Iterator<Item = Option<M
                 Payload::Folder(Arc::new(children))
             }
             _ => {
-                let Some(Made { bytes, scale }) = made.next().flatten() else { continue };
+                let Some(WrittenHistogram { bytes, scale }) = made.next().flatten() else { continue };
                 let list = |end: fn(&(f64, f64)) -> f64| Value::List(scale.iter().map(|ends| Value::Float(end(ends))).collect());
                 values.extend([list(|ends| ends.0), list(|ends| ends.1)]);
                 Payload::Bytes(bytes)

@@ -10,7 +10,7 @@ use arrow::array::Array;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Cause, Error, IoContext, Result};
-use crate::extensions::{Column, MatchedRows, Run, match_rows};
+use crate::extensions::{ComputedColumn, ExtensionRun, MatchedRows, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
@@ -346,11 +346,11 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
         ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
     }
     warn_of_types(&found, &keyed, ctx)?;
-    let mut run = Run::default();
+    let mut run = ExtensionRun::default();
     for level in &found.levels {
         ctx.check()?;
         let useful = |&&column: &&usize| level.matched().any(|row| !table.value(row, column).is_null());
-        let joined = columns.iter().filter(useful).map(|&column| Column {
+        let joined = columns.iter().filter(useful).map(|&column| ComputedColumn {
             field: fields[column].clone(),
             values: level.rows.iter().map(|row| row.map_or(Value::Null, |row| table.value(row, column))).collect(),
             touched: level.rows.iter().map(Option::is_some).collect(),

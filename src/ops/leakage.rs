@@ -11,7 +11,7 @@ use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{self, ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::{
-    Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
+    GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest, OLD_SPLIT_COLUMN, SPLIT_COLUMN, leakage,
 };
 use crate::footprint::{CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS};
 use crate::jobs::JobContext;
@@ -162,7 +162,7 @@ pub fn leakage_of_container(reader: &dyn ContainerReader, request: &LeakageReque
                 Some(column) => (table.value(row, column), table.schema().field(column).data_type().clone()),
                 None => (Value::Null, DataType::Null),
             };
-            samples.push(LeakSample { path: tree.archive_path(level, row as u32), part, facts: Facts::of(&value) });
+            samples.push(LeakSample { path: tree.archive_path(level, row as u32), part, facts: LeakFacts::of(&value) });
         }
     }
     leakage(&samples, request, levels.parts, ctx)
@@ -189,12 +189,12 @@ pub fn leakage_of_draft(dataset: &Dataset, request: &LeakageRequest, ctx: &JobCo
     let has = |level: usize, name: &str| known.get(level).is_some_and(|names| names.iter().any(|known| known == name));
     let request = &settled(request, depth, &has);
     let levels = Levels::choose(request, depth, &has)?;
-    let mut walk = Walk { looked_at: levels.looked_at(), levels, column: &request.column, samples: Vec::new(), ctx };
+    let mut walk = LeakageWalk { looked_at: levels.looked_at(), levels, column: &request.column, samples: Vec::new(), ctx };
     walk.below(&dataset.root, 0, &mut Vec::new(), None)?;
     leakage(&walk.samples, request, walk.levels.parts, ctx)
 }
 
-struct Walk<'a> {
+struct LeakageWalk<'a> {
     levels: Levels,
     looked_at: Vec<usize>,
     column: &'a str,
@@ -202,7 +202,7 @@ struct Walk<'a> {
     ctx: &'a JobContext,
 }
 
-impl Walk<'_> {
+impl LeakageWalk<'_> {
     fn below(&mut self, tortilla: &Tortilla, level: usize, ids: &mut Vec<Arc<str>>, above: Option<Arc<str>>) -> Result<()> {
         self.ctx.check()?;
         let column = tortilla.field(self.column);
@@ -222,7 +222,7 @@ impl Walk<'_> {
                     None => (Value::Null, DataType::Null),
                 };
                 let path = SamplePath(ids.clone()).to_archive();
-                self.samples.push(LeakSample { path, part: part.clone(), facts: Facts::of(&value) });
+                self.samples.push(LeakSample { path, part: part.clone(), facts: LeakFacts::of(&value) });
             }
             if let Some(children) = sample.children() {
                 self.below(children, level + 1, ids, part)?;

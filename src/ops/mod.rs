@@ -61,7 +61,7 @@ mod write;
 
 pub use align_schema::align_schemas;
 pub use archive::is_archive;
-pub use byte_map::{ByteLayout, Part as BytePart, Stretch as ByteStretch, byte_layout};
+pub use byte_map::{ByteLayout, BytePart, ByteStretch, byte_layout};
 pub use catalogue::{CatalogueChoice, is_catalogue};
 pub use check::{ValidateRequest, check_draft, check_rasters};
 pub use chunk::{
@@ -77,7 +77,7 @@ pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice};
 pub use extend::{ExtendRequest, Extended, extend_draft};
-pub use filter::{Kept, kept};
+pub use filter::{KeptRows, kept};
 pub use first_rows::{FirstRows, first_rows};
 pub use folder_table::folder_table;
 pub use footprints::{FootprintRequest, Footprints, OutlineKind, footprint_sources, footprints, times_of};
@@ -93,7 +93,8 @@ pub use layout::{
 pub use leakage::{DatasetLeakageRequest, leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, is_taco_name, write_first_generation};
 pub use migrate::{
-    Action, CollectionMapping, Conversion, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample, is_other_generation,
+    CollectionMapping, Conversion, FieldAction, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample,
+    is_other_generation,
 };
 pub use missing_parts::MissingParts;
 pub use operation::{AnyOperation, AnyOutput, Operation, OperationOutput, PathUse, PathVisitor, WrittenFile};

@@ -18,7 +18,7 @@ use crate::container::{
     Staging, TortillaOptions, asset_size, copy_asset,
 };
 use crate::error::{Cause, Error, IoContext, Result};
-use crate::extensions::{self, ExtensionCall, HASH_COLUMN, Target, builtin};
+use crate::extensions::{self, CallTarget, ExtensionCall, HASH_COLUMN, builtin};
 use crate::files::free_bytes;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{AssetPath, FieldSpec, Value, is_padding, is_remote};
@@ -482,7 +482,7 @@ fn refresh(assembly: &mut Assembly, ctx: &JobContext) -> Result<()> {
             levels.map(|(level, _)| ExtensionCall {
                 extension: (*extension).into(),
                 // A FOLDER's hash is that of its children.
-                target: Target { level, positions: if *column == HASH_COLUMN { vec!["*".into()] } else { Vec::new() } },
+                target: CallTarget { level, positions: if *column == HASH_COLUMN { vec!["*".into()] } else { Vec::new() } },
                 ..ExtensionCall::default()
             })
         })

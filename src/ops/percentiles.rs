@@ -90,13 +90,13 @@ pub struct Percentiles {
 
 /// The counts of one band on its scale. Those of several rasters add up where the scale is the same.
 #[derive(Clone, Debug, PartialEq)]
-struct Counts {
+struct BandCounts {
     low: f64,
     high: f64,
     bins: Vec<u64>,
 }
 
-impl Counts {
+impl BandCounts {
     fn total(&self) -> u64 {
         self.bins.iter().sum()
     }
@@ -165,7 +165,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
     if keep.first().is_none_or(|roots| !roots.contains(&true)) {
         return Err(Error::usage("no sample is left").hint("try the same filters with `taco-studio query`"));
     }
-    let mut groups: BTreeMap<(Option<usize>, String), (u64, Vec<Counts>)> = BTreeMap::new();
+    let mut groups: BTreeMap<(Option<usize>, String), (u64, Vec<BandCounts>)> = BTreeMap::new();
     let mut names = BTreeMap::new();
     for (depth, kept) in keep.iter().enumerate() {
         let level = &tree.levels[depth];
@@ -174,8 +174,8 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
             continue;
         }
         ctx.stage(tr!("Reading the histograms"), Some(rows.len() as u64));
-        let scales = Scales::of(reader.as_ref(), depth, ctx)?;
-        let read: Vec<Vec<Counts>> = try_map(&rows, |_, &row| {
+        let scales = LevelScales::of(reader.as_ref(), depth, ctx)?;
+        let read: Vec<Vec<BandCounts>> = try_map(&rows, |_, &row| {
             let (asset, _) = reader.asset(depth, row)?;
             let counts = read_counts(&RasterSource::member(asset), &scales.of_row(row)?, ctx);
             ctx.step(1);
@@ -213,7 +213,7 @@ fn percentiles(request: &PercentileRequest, ctx: &JobContext) -> Result<Percenti
     Ok(Percentiles { percents: request.percents.clone(), positions })
 }
 
-fn band(number: usize, counts: &Counts, percents: &[f64]) -> BandPercentiles {
+fn band(number: usize, counts: &BandCounts, percents: &[f64]) -> BandPercentiles {
     let count = counts.total();
     let values = percents.iter().filter(|_| count > 0).map(|percent| counts.percentile(*percent)).collect();
     BandPercentiles { band: number, count, bin: (counts.high - counts.low) / BINS as f64, values, histogram: None }
@@ -224,7 +224,7 @@ fn root_of(tree: &crate::model::Skeleton, depth: usize, row: u32) -> usize {
     (1..=depth).rev().fold(row as usize, |row, depth| tree.levels[depth].parents[row] as usize)
 }
 
-fn add(sum: &mut Vec<Counts>, more: Vec<Counts>) -> Result<()> {
+fn add(sum: &mut Vec<BandCounts>, more: Vec<BandCounts>) -> Result<()> {
     if sum.is_empty() {
         *sum = more;
         return Ok(());
@@ -245,12 +245,12 @@ fn add(sum: &mut Vec<Counts>, more: Vec<Counts>) -> Result<()> {
 }
 
 /// The ends of the scales of one level.
-struct Scales {
+struct LevelScales {
     table: crate::table::LevelTable,
     columns: [usize; 2],
 }
 
-impl Scales {
+impl LevelScales {
     fn of(reader: &dyn ContainerReader, level: usize, ctx: &JobContext) -> Result<Self> {
         let table = reader.levels().columns(level, &[MINIMUM, MAXIMUM], ctx)?;
         match [MINIMUM, MAXIMUM].map(|name| table.column_index(name)) {
@@ -276,7 +276,7 @@ impl Scales {
     }
 }
 
-fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) -> Result<Vec<Counts>> {
+fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) -> Result<Vec<BandCounts>> {
     ctx.check()?;
     let info = raster::describe(source)?;
     if (info.width, info.height, info.band_count) != (BINS, 1, scale.len()) {
@@ -293,7 +293,7 @@ fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) ->
     let pixels = raster::read_window(source, &request, ctx)?;
     let counts = |(band, &(low, high)): (&raster::BandPixels, &(f64, f64))| {
         let bins = (0..BINS).map(|bin| band.samples.get(bin).max(0.0) as u64).collect();
-        Counts { low, high, bins }
+        BandCounts { low, high, bins }
     };
     Ok(pixels.bands.iter().zip(scale).map(counts).collect())
 }
@@ -302,11 +302,11 @@ fn read_counts(source: &RasterSource, scale: &[(f64, f64)], ctx: &JobContext) ->
 mod tests {
     use super::*;
 
-    fn counts_of(values: &[f64], low: f64, high: f64) -> Counts {
+    fn counts_of(values: &[f64], low: f64, high: f64) -> BandCounts {
         let mut bins = vec![0; BINS];
         let width = high - low;
         values.iter().for_each(|value| bins[(((value - low) / width * BINS as f64) as usize).min(BINS - 1)] += 1);
-        Counts { low, high, bins }
+        BandCounts { low, high, bins }
     }
 
     fn exact(sorted: &[f64], percent: f64) -> f64 {
@@ -354,20 +354,20 @@ mod tests {
 
     #[test]
     fn one_value_alone_is_itself() {
-        let counts = Counts { low: 4.0, high: 4.0, bins: [vec![9], vec![0; BINS - 1]].concat() };
+        let counts = BandCounts { low: 4.0, high: 4.0, bins: [vec![9], vec![0; BINS - 1]].concat() };
         assert_eq!((counts.percentile(2.5), counts.percentile(100.0)), (4.0, 4.0));
-        assert_eq!(band(1, &Counts { bins: vec![0; BINS], ..counts }, &[50.0]).values, Vec::<f64>::new());
+        assert_eq!(band(1, &BandCounts { bins: vec![0; BINS], ..counts }, &[50.0]).values, Vec::<f64>::new());
     }
 
     #[test]
     fn other_scales_are_not_added_up() {
-        let one = Counts { low: 0.0, high: 1.0, bins: vec![1; BINS] };
+        let one = BandCounts { low: 0.0, high: 1.0, bins: vec![1; BINS] };
         let mut sum = Vec::new();
         add(&mut sum, vec![one.clone()]).expect("the first");
         add(&mut sum, vec![one.clone()]).expect("the same scale");
         assert_eq!(sum[0].total(), 200);
         let hints = |error: Error| error.hints().join(" ");
-        let scale = add(&mut sum, vec![Counts { high: 2.0, ..one.clone() }]).expect_err("another scale");
+        let scale = add(&mut sum, vec![BandCounts { high: 2.0, ..one.clone() }]).expect_err("another scale");
         assert!(hints(scale).contains("histograms again"));
         // Other bands stay other bands, however often the histograms are made.
         let bands = hints(add(&mut sum, vec![one.clone(), one]).expect_err("other bands"));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::missing_parts::MissingParts;
 use super::optimise::{OptimiseRequest, RasterLook, look_at};
-use crate::container::{self, ColumnChange, ConsolidateOptions, ContainerReader, Format, OpenOptions, Physical};
+use crate::container::{self, ConsolidateOptions, ContainerReader, Format, JoinedColumnChange, OpenOptions, Physical};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, is_padding, is_remote, place_below};
@@ -31,7 +31,7 @@ pub struct DatasetOutline {
     /// Parts of a dataset of the first generation that are missing.
     pub lacking: Option<MissingParts>,
     /// Columns that joining several datasets leaves out or fills with nulls.
-    pub changes: Vec<ColumnChange>,
+    pub changes: Vec<JoinedColumnChange>,
 }
 
 /// Opens a dataset, or several as one, and returns its outline.

@@ -18,7 +18,7 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Finding, Location, Report, Rule, Severity, Value, is_remote};
 use crate::table::{array_of, value_at};
 use crate::validate;
-use crate::validate::pixels::{STATS, Verdict, audit};
+use crate::validate::pixels::{STATS, StatisticsVerdict, audit};
 
 /// Result of a repair.
 #[derive(Clone, Debug, PartialEq)]
@@ -173,8 +173,8 @@ fn mend_statistics(reader: &dyn ContainerReader, assembly: &mut Assembly, level:
         .rows
         .into_iter()
         .filter_map(|(row, verdict)| match verdict {
-            Verdict::ClassLost(bands) | Verdict::Wrong(bands) => Some((row, bands)),
-            Verdict::Right | Verdict::Unknown => None,
+            StatisticsVerdict::ClassLost(bands) | StatisticsVerdict::Wrong(bands) => Some((row, bands)),
+            StatisticsVerdict::Right | StatisticsVerdict::Unknown => None,
         })
         .collect();
     let Some(laid_out) = assembly.levels.get_mut(level).filter(|_| !mended.is_empty()) else { return Ok(()) };

@@ -50,19 +50,19 @@ pub(super) fn find_files(source: &Path, exclude: &[String], ctx: &JobContext) ->
     if !source.is_dir() {
         return files_of_archive(source, exclude, ctx);
     }
-    let mut walk = Walk { exclude, files: Vec::new(), left_out: Vec::new(), ctx };
+    let mut walk = FolderWalk { exclude, files: Vec::new(), left_out: Vec::new(), ctx };
     walk.folder(source, "", 0)?;
     Ok((walk.files, walk.left_out))
 }
 
-struct Walk<'a> {
+struct FolderWalk<'a> {
     exclude: &'a [String],
     files: Vec<FoundFile>,
     left_out: Vec<String>,
     ctx: &'a JobContext,
 }
 
-impl Walk<'_> {
+impl FolderWalk<'_> {
     fn folder(&mut self, folder: &Path, above: &str, depth: usize) -> Result<()> {
         self.ctx.check()?;
         if depth == DEEPEST {

@@ -104,7 +104,7 @@ type ReadColumns<'a> = Box<dyn Fn(usize, &[&str]) -> Result<LevelTable> + 'a>;
 type FindRaster<'a> = Box<dyn Fn(usize, u32) -> Result<RasterSource> + 'a>;
 
 /// The levels of a dataset or draft.
-struct Source<'a> {
+struct StatsSource<'a> {
     tables: Tables,
     fields: Vec<Vec<FieldSpec>>,
     columns: ReadColumns<'a>,
@@ -132,7 +132,7 @@ pub fn pooled_statistics(
             None => tables.push_table(levels.table(level, ctx)?),
         }
     }
-    let source = Source {
+    let source = StatsSource {
         tables,
         fields: (0..levels.count()).map(|level| levels.fields(level)).collect(),
         columns: Box::new(|level, names| levels.columns(level, names, ctx)),
@@ -167,7 +167,7 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
         tables.push_table(table.clone());
         levels.push(table);
     }
-    let source = Source {
+    let source = StatsSource {
         tables,
         fields: levels.iter().map(|table| table.fields()).collect(),
         columns: Box::new(|level, _| {
@@ -181,7 +181,7 @@ pub fn pooled_statistics_of_draft(dataset: &Dataset, request: &StatsRequest, ctx
     pooled(&source, request, None, ctx)
 }
 
-fn pooled(source: &Source, request: &StatsRequest, among: Option<&[u32]>, ctx: &JobContext) -> Result<PooledReport> {
+fn pooled(source: &StatsSource, request: &StatsRequest, among: Option<&[u32]>, ctx: &JobContext) -> Result<PooledReport> {
     let count = source.fields.len();
     let has =
         |level: usize, name: &str| source.fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name == name));

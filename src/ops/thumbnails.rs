@@ -17,8 +17,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::AssetPath;
 use crate::raster::{
-    BandChoice, BandIndex, BandPixels, BandValues, ColourMap, Limits, Pixels, RasterSource, ReadRequest, RenderOptions, Resampling,
-    Rgba, Samples, Stretch, Window, describe, read_window, render, render_with,
+    BandChoice, BandIndex, BandPixels, BandValues, ColourMap, Pixels, RasterSource, ReadRequest, RenderOptions, Resampling, Rgba,
+    Samples, Stretch, StretchLimits, Window, describe, read_window, render, render_with,
 };
 
 /// Bytes that the cache may hold.
@@ -52,17 +52,17 @@ pub struct Thumbnail {
     /// Rows.
     pub height: usize,
     /// The 2 and 98 % percentiles of each band: its own stretch. Empty for colours that are shown as they are.
-    pub limits: Vec<Limits>,
+    pub limits: Vec<StretchLimits>,
     /// Values of step 0 and of step 65535, for each band.
-    range: Vec<Limits>,
+    range: Vec<StretchLimits>,
     /// Steps as `U16`, the same pixels valid in every band.
     steps: Pixels,
 }
 
 impl Thumbnail {
     fn new(
-        limits: Vec<Limits>,
-        range: Vec<Limits>,
+        limits: Vec<StretchLimits>,
+        range: Vec<StretchLimits>,
         (width, height): (usize, usize),
         steps: Vec<Vec<u16>>,
         valid: Vec<bool>,
@@ -85,19 +85,19 @@ impl Thumbnail {
     }
 
     /// As a picture, by these limits for each band, or by its own.
-    pub fn rgba(&self, shared: Option<&[Limits]>, map: ColourMap) -> Rgba {
-        let fits = |limits: &&[Limits]| limits.len() == self.bands() && !self.limits.is_empty();
+    pub fn rgba(&self, shared: Option<&[StretchLimits]>, map: ColourMap) -> Rgba {
+        let fits = |limits: &&[StretchLimits]| limits.len() == self.bands() && !self.limits.is_empty();
         let limits = match (shared.filter(fits), self.limits.is_empty()) {
             (Some(shared), _) => shared,
             (None, true) => &self.range,
             (None, false) => &self.limits,
         };
         // Limits in steps. A band with one value has only step 0, of any size.
-        let in_steps = |(limits, range): (&Limits, &Limits)| {
+        let in_steps = |(limits, range): (&StretchLimits, &StretchLimits)| {
             let step = if range.high > range.low { (range.high - range.low) / STEPS } else { 1.0 };
-            Some(Limits { low: (limits.low - range.low) / step, high: (limits.high - range.low) / step })
+            Some(StretchLimits { low: (limits.low - range.low) / step, high: (limits.high - range.low) / step })
         };
-        let limits: Vec<Option<Limits>> = limits.iter().zip(&self.range).map(in_steps).collect();
+        let limits: Vec<Option<StretchLimits>> = limits.iter().zip(&self.range).map(in_steps).collect();
         let bands = if self.bands() == 3 { BandChoice::Auto } else { BandChoice::Single { band: BandIndex::FIRST, map } };
         render_with(&self.steps, &RenderOptions { bands, ..RenderOptions::default() }, &limits, None, None).0
     }
@@ -108,7 +108,7 @@ impl Thumbnail {
         let (mut steps, mut range, mut own) = (Vec::new(), Vec::new(), Vec::new());
         for band in &pixels.bands {
             let values = BandValues::of(band);
-            let limits = values.as_ref().map_or(Limits { low: 0.0, high: 0.0 }, |values| values.limits(Stretch::default()));
+            let limits = values.as_ref().map_or(StretchLimits { low: 0.0, high: 0.0 }, |values| values.limits(Stretch::default()));
             let all = values.as_ref().map_or(limits, BandValues::range);
             let beyond = BEYOND * (limits.high - limits.low);
             let (low, high) = (all.low.max(limits.low - beyond), all.high.min(limits.high + beyond));
@@ -119,7 +119,7 @@ impl Thumbnail {
             };
             any_valid.iter_mut().enumerate().for_each(|(at, valid)| *valid |= step(at).is_some());
             steps.push((0..count).map(|at| step(at).unwrap_or(0)).collect());
-            range.push(Limits { low, high });
+            range.push(StretchLimits { low, high });
             own.push(limits);
         }
         Self::new(own, range, (pixels.width, pixels.height), steps, any_valid)
@@ -130,7 +130,7 @@ impl Thumbnail {
         let pixels = image.data.as_chunks::<4>().0;
         let channel = |channel: usize| pixels.iter().map(|pixel| u16::from(pixel[channel]) * 257).collect();
         let valid = pixels.iter().map(|pixel| pixel[3] > 0).collect();
-        let range = vec![Limits { low: 0.0, high: 255.0 }; 3];
+        let range = vec![StretchLimits { low: 0.0, high: 255.0 }; 3];
         Self::new(Vec::new(), range, (image.width, image.height), (0..3).map(channel).collect(), valid)
     }
 
@@ -161,13 +161,13 @@ impl Thumbnail {
         if !matches!((bands, own), (1 | 3, 0) | (1, 1) | (3, 3)) {
             return None;
         }
-        let mut pairs = |count: u8| -> Option<Vec<Limits>> {
+        let mut pairs = |count: u8| -> Option<Vec<StretchLimits>> {
             (0..count)
                 .map(|_| {
                     let (low, after) = rest.split_first_chunk::<8>()?;
                     let (high, after) = after.split_first_chunk::<8>()?;
                     rest = after;
-                    Some(Limits { low: f64::from_le_bytes(*low), high: f64::from_le_bytes(*high) })
+                    Some(StretchLimits { low: f64::from_le_bytes(*low), high: f64::from_le_bytes(*high) })
                 })
                 .collect()
         };
@@ -344,7 +344,7 @@ mod tests {
         let small = thumbnail(&request, None, &JobContext::default()).expect("is made");
         let mean = |image: &Rgba| image.data.chunks_exact(4).map(|p| u32::from(p[0])).sum::<u32>() / 256;
         let own = mean(&small.rgba(None, ColourMap::Grey));
-        let wide = vec![Limits { low: 0.0, high: 10_000.0 }; 3];
+        let wide = vec![StretchLimits { low: 0.0, high: 10_000.0 }; 3];
         let shared = mean(&small.rgba(Some(&wide), ColourMap::Grey));
         assert!((110..146).contains(&own) && shared < 8, "{own} and {shared}");
     }

@@ -115,7 +115,9 @@ pub fn verify(dataset: &Dataset, paths: &[PathBuf], depth: Depth, ctx: &JobConte
         && let Some((reader, _)) = opened.get(part)
     {
         // Whether it can be read is checked below.
-        let _ = reader.asset(level, row).and_then(|(asset, size)| Side::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
+        let _ = reader
+            .asset(level, row)
+            .and_then(|(asset, size)| ComparedBytes::of_asset(&asset, size)?.piece(0, PIECE.min(size as usize)));
         found.first_read = started.elapsed();
     }
     let outcomes: Vec<Result<(u64, Option<String>)>> = files
@@ -290,11 +292,11 @@ fn compare(
     ctx: &JobContext,
 ) -> Result<u64> {
     let (asset, size) = reader.asset(level, row)?;
-    let written = Side::of_asset(&asset, size)?;
+    let written = ComparedBytes::of_asset(&asset, size)?;
     let sample = sample_at(&dataset.root, path).ok_or_else(|| Error::invalid("the draft has no such sample"))?;
     let source = match &sample.payload {
-        Payload::Asset { path, size, .. } => Side::of_asset(path, *size)?,
-        Payload::Bytes(bytes) => Side::Memory(Bytes::copy_from_slice(bytes)),
+        Payload::Asset { path, size, .. } => ComparedBytes::of_asset(path, *size)?,
+        Payload::Bytes(bytes) => ComparedBytes::Memory(Bytes::copy_from_slice(bytes)),
         Payload::Folder(_) => return Err(Error::invalid("the draft has a FOLDER here")),
     };
     let differ = |at: u64| Error::invalid(format!("the bytes differ from the source, first at byte {at}"));
@@ -359,12 +361,12 @@ fn compare_raster(source: &AssetPath, written: &AssetPath) -> Result<()> {
 }
 
 /// Bytes to compare: in memory, or a range of a file of any size.
-enum Side {
+enum ComparedBytes {
     Memory(Bytes),
     File { file: ByteSource, offset: u64, size: u64 },
 }
 
-impl Side {
+impl ComparedBytes {
     fn of_asset(asset: &AssetPath, size: u64) -> Result<Self> {
         if size == 0 {
             return Ok(Self::Memory(Bytes::new()));

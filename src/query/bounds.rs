@@ -59,7 +59,7 @@ fn is_ours(key: &Expr) -> bool {
 }
 
 /// Input of a join when it starts.
-struct Side {
+struct JoinInput {
     rows: u64,
     columns: u64,
     frame: DataFrame,
@@ -67,8 +67,8 @@ struct Side {
 }
 
 struct Join {
-    left: Mutex<Option<Side>>,
-    right: Mutex<Option<Side>>,
+    left: Mutex<Option<JoinInput>>,
+    right: Mutex<Option<JoinInput>>,
     ctx: JobContext,
 }
 
@@ -89,13 +89,14 @@ impl Join {
 
     /// Records one input; with the second, checks the size of the result.
     fn arrived(&self, frame: &DataFrame, keys: &[Expr], is_left: bool) -> PolarsResult<()> {
-        let side = Side { rows: frame.height() as u64, columns: frame.width() as u64, frame: frame.clone(), keys: keys.to_vec() };
+        let side =
+            JoinInput { rows: frame.height() as u64, columns: frame.width() as u64, frame: frame.clone(), keys: keys.to_vec() };
         let (own, other) = if is_left { (&self.left, &self.right) } else { (&self.right, &self.left) };
         *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(side);
         if other.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
             return Ok(());
         }
-        let take = |side: &Mutex<Option<Side>>| side.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let take = |side: &Mutex<Option<JoinInput>>| side.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Both may arrive concurrently; one of them performs the check.
         match (take(&self.left), take(&self.right)) {
             (Some(left), Some(right)) => sized(&left, &right),
@@ -105,7 +106,7 @@ impl Join {
 }
 
 /// Fails when the result exceeds the limit.
-fn sized(left: &Side, right: &Side) -> PolarsResult<()> {
+fn sized(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
     let columns = left.columns + right.columns;
     let pairs = left.rows.saturating_mul(right.rows);
     if pairs <= PAIRS_FREE {
@@ -124,8 +125,8 @@ fn sized(left: &Side, right: &Side) -> PolarsResult<()> {
 }
 
 /// Number of row pairs with equal keys.
-fn matches(left: &Side, right: &Side) -> PolarsResult<u64> {
-    let counts = |side: &Side, suffix: &str| {
+fn matches(left: &JoinInput, right: &JoinInput) -> PolarsResult<u64> {
+    let counts = |side: &JoinInput, suffix: &str| {
         let names: Vec<String> = (0..side.keys.len()).map(|at| format!("__key{at}")).collect();
         let keys = side.keys.iter().zip(&names).map(|(key, name)| key.clone().alias(name.as_str()));
         let frame = side.frame.clone().lazy().select(keys.collect::<Vec<_>>());

@@ -215,7 +215,7 @@ fn function_text(function: &Function) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source_span::Source;
+    use super::super::source_span::StatementSource;
     use super::super::sql_dialect;
     use super::*;
 
@@ -243,7 +243,7 @@ mod tests {
             ("year(t)", "\"year\"(t)"),
             ("n**2", "(n ** 2)"),
         ] {
-            let source = Source::alone(sql);
+            let source = StatementSource::alone(sql);
             let tokens = sql_dialect::tokens(&source).expect("tokens");
             assert_eq!(of(&sql_dialect::condition(&source, &tokens, &|_| false).expect("an expression")), wanted);
         }

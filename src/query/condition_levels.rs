@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use sqlparser::ast::{BinaryOperator, Expr, visit_expressions};
 
-use super::source_span::Source;
+use super::source_span::StatementSource;
 use super::sql_dialect;
 use crate::error::{Error, Result};
 use crate::model::FieldSpec;
@@ -21,7 +21,7 @@ pub fn conditions_by_level(condition: &str, fields: &[Vec<FieldSpec>]) -> Result
     let has = |level: usize, name: &str| {
         fields.get(level).is_some_and(|fields| fields.iter().any(|field| field.name.eq_ignore_ascii_case(name)))
     };
-    let source = Source::alone(condition);
+    let source = StatementSource::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
     let tree = sql_dialect::condition(&source, &tokens, &|name| (0..=last).any(|level| has(level, name)))?;
     let mut parts: Vec<(usize, String)> = Vec::new();

@@ -7,7 +7,7 @@ use polars::prelude::LazyFrame;
 use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArguments, visit_expressions};
 
 use super::duckdb_semantics::{column, name_of};
-use super::engine::Engine;
+use super::engine::SqlEngine;
 use crate::error::Result;
 
 /// Aggregates whose arguments behind the first are parameters: a quantile, a separator, a number of values.
@@ -16,12 +16,12 @@ const WITH_PARAMETERS: [&str; 9] =
 
 /// Constant inputs of the aggregates, or of the windows, of one SELECT.
 pub(super) struct ConstantInputs<'p, 'a> {
-    engine: &'p Engine<'a>,
+    engine: &'p SqlEngine<'a>,
     columns: Vec<(Expr, String)>,
 }
 
 impl<'p, 'a> ConstantInputs<'p, 'a> {
-    pub fn new(engine: &'p Engine<'a>) -> Self {
+    pub fn new(engine: &'p SqlEngine<'a>) -> Self {
         Self { engine, columns: Vec::new() }
     }
 
@@ -47,7 +47,7 @@ impl<'p, 'a> ConstantInputs<'p, 'a> {
     /// The frame with the columns of the constants.
     ///
     /// # Errors
-    /// As [`Engine::with`].
+    /// As [`SqlEngine::with`].
     pub fn added(self, frame: LazyFrame) -> Result<LazyFrame> {
         self.engine.with(frame, &self.columns)
     }

@@ -137,7 +137,7 @@ pub(super) fn is_of_mixed_signs(dtypes: &[DataType]) -> bool {
 /// The comparison of integers of 64 bits without a sign with a written negative number, which the engine makes a null; `None` for any
 /// other.
 fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Schema) -> Option<Expr> {
-    let is_unsigned = |side: &Expr| matches!(whole_of(side, schema), Some(Whole::Typed(DataType::UInt64)));
+    let is_unsigned = |side: &Expr| matches!(whole_of(side, schema), Some(WholeNumber::Typed(DataType::UInt64)));
     let is_negative = |side: &Expr| match side {
         Expr::Literal(literal) => {
             literal.to_any_value().filter(AnyValue::is_integer).and_then(|value| value.extract::<i128>()).is_some_and(|n| n < 0)
@@ -736,19 +736,19 @@ fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
 }
 
 /// A side of integer arithmetic.
-enum Whole {
+enum WholeNumber {
     Typed(DataType),
     /// A number as it is written, whose type depends on the other side.
     Written(i128),
 }
 
 /// An integer expression as a side of arithmetic; `None` for other types.
-fn whole_of(expression: &Expr, schema: &Schema) -> Option<Whole> {
+fn whole_of(expression: &Expr, schema: &Schema) -> Option<WholeNumber> {
     match expression {
         Expr::Alias(inner, _) => return whole_of(inner, schema),
         Expr::Literal(literal) => {
             if let Some(number) = written_integer(literal) {
-                return Some(Whole::Written(number));
+                return Some(WholeNumber::Written(number));
             }
         }
         _ => {}
@@ -759,9 +759,9 @@ fn whole_of(expression: &Expr, schema: &Schema) -> Option<Whole> {
                 Expr::Literal(literal) => written_integer(literal).is_some_and(|number| type_of(number) != DataType::Int32),
                 _ => false,
             };
-            Some(Whole::Typed(if expression.into_iter().any(is_wide) { DataType::Int64 } else { DataType::Int32 }))
+            Some(WholeNumber::Typed(if expression.into_iter().any(is_wide) { DataType::Int64 } else { DataType::Int32 }))
         }
-        dtype => limits(dtype).map(|_| Whole::Typed(dtype.clone())),
+        dtype => limits(dtype).map(|_| WholeNumber::Typed(dtype.clone())),
     }
 }
 
@@ -776,16 +776,16 @@ fn written_integer(literal: &LiteralValue) -> Option<i128> {
 
 /// Type of the result of integer arithmetic. A written number takes the type of the other side if it fits in it; of two types the
 /// one that holds the numbers of both, at most 64 bits.
-fn common_type(left: &Whole, right: &Whole) -> Option<DataType> {
+fn common_type(left: &WholeNumber, right: &WholeNumber) -> Option<DataType> {
     let (left, right) = match (left, right) {
-        (Whole::Typed(dtype), Whole::Written(number)) | (Whole::Written(number), Whole::Typed(dtype)) => {
+        (WholeNumber::Typed(dtype), WholeNumber::Written(number)) | (WholeNumber::Written(number), WholeNumber::Typed(dtype)) => {
             if limits(dtype).is_some_and(|(least, most)| (least..=most).contains(number)) {
                 return Some(dtype.clone());
             }
             (dtype.clone(), type_of(*number))
         }
-        (Whole::Written(left), Whole::Written(right)) => (type_of(*left), type_of(*right)),
-        (Whole::Typed(left), Whole::Typed(right)) => (left.clone(), right.clone()),
+        (WholeNumber::Written(left), WholeNumber::Written(right)) => (type_of(*left), type_of(*right)),
+        (WholeNumber::Typed(left), WholeNumber::Typed(right)) => (left.clone(), right.clone()),
     };
     let holds = |wide: &DataType, other: &DataType| {
         let ((least, most), (other_least, other_most)) = (limits(wide)?, limits(other)?);

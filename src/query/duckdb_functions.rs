@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 /// Signature and implementation of a function.
 #[derive(Clone, Copy)]
-struct Function {
+struct FunctionEntry {
     name: &'static str,
     /// The function as a statement names it, for errors.
     shown: &'static str,
@@ -57,36 +57,41 @@ enum Gives {
     ListOf(usize),
 }
 
-const fn scalar(name: &'static str, takes: (usize, usize), gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
-    Function { name, shown: name, takes, names: 0, gives, aggregates: false, run }
+const fn scalar(
+    name: &'static str,
+    takes: (usize, usize),
+    gives: Gives,
+    run: fn(&[Column]) -> PolarsResult<Column>,
+) -> FunctionEntry {
+    FunctionEntry { name, shown: name, takes, names: 0, gives, aggregates: false, run }
 }
 
-const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> Function {
-    Function { name, shown: name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
+const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Column]) -> PolarsResult<Column>) -> FunctionEntry {
+    FunctionEntry { name, shown: name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
-const FUNCTIONS: &[Function] = &[
-    Function {
+const FUNCTIONS: &[FunctionEntry] = &[
+    FunctionEntry {
         names: 1,
         shown: "date_trunc",
         ..scalar("days_of_trunc", (2, 2), Gives::DayOrZoned, |c| truncated(c, &DataType::Date))
     },
-    Function {
+    FunctionEntry {
         names: 1,
         shown: "date_trunc",
         ..scalar("times_of_trunc", (2, 2), Gives::TimeOrZoned, |c| truncated(c, &MICROSECONDS))
     },
-    Function { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
-    Function { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
-    Function { shown: "CAST", ..scalar("in_utc", (1, 1), Gives::Zoned, in_utc) },
+    FunctionEntry { names: 1, ..scalar("date_diff", (3, 3), Gives::Whole, date_diff) },
+    FunctionEntry { names: 1, ..scalar("datediff", (3, 3), Gives::Whole, date_diff) },
+    FunctionEntry { shown: "CAST", ..scalar("in_utc", (1, 1), Gives::Zoned, in_utc) },
     scalar("epoch", (1, 1), Gives::Number, |c| numbers(c, |micros| micros as f64 / 1e6)),
     scalar("epoch_ms", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros / 1000)),
     scalar("epoch_us", (1, 1), Gives::Whole, |c| wholes(c, |micros| micros)),
     scalar("dayname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%A").to_string())),
     scalar("monthname", (1, 1), Gives::Text, |c| texts_of_times(c, |time| time.format("%B").to_string())),
     scalar("contains", (2, 2), Gives::Truth, contains),
-    Function { shown: "strpos", ..scalar("text_position", (2, 2), Gives::Whole, text_position) },
-    Function { shown: "substr", ..scalar("text_slice", (2, 3), Gives::Text, text_slice) },
+    FunctionEntry { shown: "strpos", ..scalar("text_position", (2, 2), Gives::Whole, text_position) },
+    FunctionEntry { shown: "substr", ..scalar("text_slice", (2, 3), Gives::Text, text_slice) },
     scalar("regexp_extract", (2, 3), Gives::Text, regexp_extract),
     scalar("regexp_replace", (3, 4), Gives::Text, regexp_replace),
     scalar("repeat", (2, 2), Gives::Text, repeat),
@@ -96,8 +101,8 @@ const FUNCTIONS: &[Function] = &[
     scalar("list_slice", (3, 3), Gives::Like(0), list_slice),
     scalar("range", (1, 3), Gives::Wholes, |c| ranges(c, false)),
     scalar("generate_series", (1, 3), Gives::Wholes, |c| ranges(c, true)),
-    Function { shown: "length", ..scalar("length_of", (1, 1), Gives::Whole, length_of) },
-    Function { shown: "count", ..scalar("row_text", (1, 100), Gives::Text, row_text) },
+    FunctionEntry { shown: "length", ..scalar("length_of", (1, 1), Gives::Whole, length_of) },
+    FunctionEntry { shown: "count", ..scalar("row_text", (1, 100), Gives::Text, row_text) },
     scalar("translate", (3, 3), Gives::Text, translate),
     scalar("ascii", (1, 1), Gives::Whole, |c| codes(c, 0)),
     scalar("unicode", (1, 1), Gives::Whole, |c| codes(c, -1)),
@@ -109,9 +114,9 @@ const FUNCTIONS: &[Function] = &[
     scalar("lcm", (2, 2), Gives::Whole, |c| of_wholes(c, multiple)),
     scalar("xor", (2, 2), Gives::Whole, |c| of_wholes(c, |a, b| Some(a ^ b))),
     scalar("last_day", (1, 1), Gives::Day, last_day),
-    Function { shown: "bit_and", ..aggregate("all_bits_and", 1, Gives::Like(0), |c| bits(c, |a, b| a & b)) },
-    Function { shown: "bit_or", ..aggregate("all_bits_or", 1, Gives::Like(0), |c| bits(c, |a, b| a | b)) },
-    Function { shown: "bit_xor", ..aggregate("all_bits_xor", 1, Gives::Like(0), |c| bits(c, |a, b| a ^ b)) },
+    FunctionEntry { shown: "bit_and", ..aggregate("all_bits_and", 1, Gives::Like(0), |c| bits(c, |a, b| a & b)) },
+    FunctionEntry { shown: "bit_or", ..aggregate("all_bits_or", 1, Gives::Like(0), |c| bits(c, |a, b| a | b)) },
+    FunctionEntry { shown: "bit_xor", ..aggregate("all_bits_xor", 1, Gives::Like(0), |c| bits(c, |a, b| a ^ b)) },
     aggregate("skewness", 1, Gives::Number, |c| of_moments(c, skewness)),
     aggregate("kurtosis", 1, Gives::Number, |c| of_moments(c, kurtosis)),
     aggregate("kurtosis_pop", 1, Gives::Number, |c| of_moments(c, kurtosis_pop)),
@@ -121,8 +126,8 @@ const FUNCTIONS: &[Function] = &[
     aggregate("histogram", 1, Gives::CountsOf(0), histogram),
     aggregate("weighted_avg", 2, Gives::Number, weighted_mean),
     aggregate("wavg", 2, Gives::Number, weighted_mean),
-    Function { shown: "arg_max", ..aggregate("many_at_greatest", 3, Gives::ListOf(0), |c| many_at_extreme(c, true)) },
-    Function { shown: "arg_min", ..aggregate("many_at_least", 3, Gives::ListOf(0), |c| many_at_extreme(c, false)) },
+    FunctionEntry { shown: "arg_max", ..aggregate("many_at_greatest", 3, Gives::ListOf(0), |c| many_at_extreme(c, true)) },
+    FunctionEntry { shown: "arg_min", ..aggregate("many_at_least", 3, Gives::ListOf(0), |c| many_at_extreme(c, false)) },
     aggregate("geomean", 1, Gives::Number, geomean),
     aggregate("mad", 1, Gives::NumberOrSpan, deviation),
     aggregate("entropy", 1, Gives::Number, entropy),
@@ -139,9 +144,12 @@ const FUNCTIONS: &[Function] = &[
     aggregate("regr_avgx", 2, Gives::Number, |c| of_pairs(c, PairMoments::mean_x)),
     aggregate("regr_avgy", 2, Gives::Number, |c| of_pairs(c, PairMoments::mean_y)),
     aggregate("regr_count", 2, Gives::Whole, |c| of_pairs(c, |pairs| Some(pairs.count()))?.cast(&DataType::Int64)),
-    Function { shown: "corr", ..aggregate("pair_correlation", 2, Gives::Number, |c| of_pairs(c, PairMoments::correlation)) },
-    Function { shown: "covar_pop", ..aggregate("pair_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::covariance)) },
-    Function {
+    FunctionEntry { shown: "corr", ..aggregate("pair_correlation", 2, Gives::Number, |c| of_pairs(c, PairMoments::correlation)) },
+    FunctionEntry {
+        shown: "covar_pop",
+        ..aggregate("pair_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::covariance))
+    },
+    FunctionEntry {
         shown: "covar_samp",
         ..aggregate("pair_sample_covariance", 2, Gives::Number, |c| of_pairs(c, PairMoments::sample_covariance))
     },
@@ -280,23 +288,23 @@ fn truths(columns: &[Column], of: fn(f64) -> bool) -> PolarsResult<Column> {
 }
 
 /// Number, mean, and sums of the powers two to four of the differences from the mean, of the numbers that are not null.
-struct Moments {
+struct PowerMoments {
     count: f64,
     powers: [f64; 3],
 }
 
-fn of_moments(columns: &[Column], of: fn(&Moments) -> Option<f64>) -> PolarsResult<Column> {
+fn of_moments(columns: &[Column], of: fn(&PowerMoments) -> Option<f64>) -> PolarsResult<Column> {
     let numbers = columns[0].cast(&DataType::Float64)?;
     let known: Vec<f64> = numbers.f64()?.iter().flatten().collect();
     let count = known.len() as f64;
     let mean = known.iter().sum::<f64>() / count;
     let powers = [2, 3, 4].map(|power| known.iter().map(|number| (number - mean).powi(power)).sum());
-    Ok([of(&Moments { count, powers })].into_iter().collect::<Float64Chunked>().into_column())
+    Ok([of(&PowerMoments { count, powers })].into_iter().collect::<Float64Chunked>().into_column())
 }
 
 /// Skewness of a sample.
-fn skewness(moments: &Moments) -> Option<f64> {
-    let Moments { count, powers: [square, cube, _] } = *moments;
+fn skewness(moments: &PowerMoments) -> Option<f64> {
+    let PowerMoments { count, powers: [square, cube, _] } = *moments;
     let spread = (square / count).powi(3);
     if count <= 2.0 {
         return None;
@@ -308,13 +316,13 @@ fn skewness(moments: &Moments) -> Option<f64> {
 }
 
 /// Excess kurtosis of a population.
-fn kurtosis_pop(moments: &Moments) -> Option<f64> {
-    let Moments { count, powers: [square, _, fourth] } = *moments;
+fn kurtosis_pop(moments: &PowerMoments) -> Option<f64> {
+    let PowerMoments { count, powers: [square, _, fourth] } = *moments;
     (count > 1.0 && square > 0.0).then(|| count * fourth / square.powi(2) - 3.0)
 }
 
 /// Excess kurtosis of a sample.
-fn kurtosis(moments: &Moments) -> Option<f64> {
+fn kurtosis(moments: &PowerMoments) -> Option<f64> {
     let count = moments.count;
     let excess = kurtosis_pop(moments).filter(|_| count > 3.0)?;
     Some((count - 1.0) / ((count - 2.0) * (count - 3.0)) * ((count + 1.0) * excess + 6.0))
@@ -589,7 +597,7 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
     let pattern = super::text_patterns::with_options(&text_of(columns, 1)?, &options.replace('g', ""))
         .map_err(|option| refusal(format!("{option} is no option: g, i, s, l, c, m, n, p")))?;
     let pattern = regex_of(&pattern)?;
-    let rewrite = Rewrite::of(&text_of(columns, 2)?);
+    let rewrite = RegexpReplacement::of(&text_of(columns, 2)?);
     if rewrite.greatest_group >= pattern.captures_len() || !all && !rewrite.is_complete {
         return Ok(columns[0].clone());
     }
@@ -598,7 +606,7 @@ fn regexp_replace(columns: &[Column]) -> PolarsResult<Column> {
 }
 
 /// The replacement of `regexp_replace` for the crate `regex`: DuckDB writes groups as `\\1`, the crate as `${1}`.
-struct Rewrite {
+struct RegexpReplacement {
     by: String,
     greatest_group: usize,
     /// False when an escape is neither a digit nor a backslash: the first match is then not replaced, of all matches each by what is
@@ -606,7 +614,7 @@ struct Rewrite {
     is_complete: bool,
 }
 
-impl Rewrite {
+impl RegexpReplacement {
     fn of(text: &str) -> Self {
         let mut rewrite = Self { by: String::new(), greatest_group: 0, is_complete: true };
         let mut letters = text.chars();

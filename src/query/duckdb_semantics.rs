@@ -21,7 +21,7 @@ use super::function_names::{
     DUCKDB_VERSION, ENGINE, LAMBDA_FUNCTIONS, OTHERS, SPELLED, WINDOWS, function_names, is_aggregate_name,
 };
 use super::functions::{LIST_AGGREGATES, MADE_FIELDS};
-use super::source_span::Source;
+use super::source_span::StatementSource;
 use super::sql_dialect::POWER;
 use super::struct_values::{self, struct_value};
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
@@ -109,7 +109,7 @@ pub(super) struct Call {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for unsupported clauses inside the parentheses.
-pub(super) fn call_of(source: &Source, function: &Function) -> Result<Call> {
+pub(super) fn call_of(source: &StatementSource, function: &Function) -> Result<Call> {
     use sqlparser::ast::NullTreatment;
     let unsupported =
         |what: String| source.locate(Error::usage(format!("{}() can't have {what}", name_of(function))), span_of(function));
@@ -171,7 +171,7 @@ pub(super) type Extras = RefCell<Vec<(String, UserDefinedFunction)>>;
 
 /// Prints expressions in the engine's SQL.
 pub(super) struct Semantics<'a> {
-    pub source: &'a Source<'a>,
+    pub source: &'a StatementSource<'a>,
     /// Schema of the frame over which the expression is evaluated.
     pub schema: &'a Schema,
     pub extras: &'a Extras,
@@ -188,7 +188,7 @@ impl Semantics<'_> {
 
     fn rewritten(&self, expr: &Expr) -> Result<Expr> {
         let mut expr = expr.clone();
-        match expr.visit(&mut Rewrite(self)) {
+        match expr.visit(&mut ExpressionRewrite(self)) {
             ControlFlow::Break(error) => Err(*error),
             ControlFlow::Continue(()) => Ok(expr),
         }
@@ -389,9 +389,9 @@ fn number(expr: &Expr) -> Option<f64> {
 }
 
 /// Rewrites an expression bottom-up.
-struct Rewrite<'s, 'a>(&'s Semantics<'a>);
+struct ExpressionRewrite<'s, 'a>(&'s Semantics<'a>);
 
-impl Rewrite<'_, '_> {
+impl ExpressionRewrite<'_, '_> {
     fn refuse(&self, span: Span, summary: impl Into<String>, hint: impl Into<String>) -> Box<Error> {
         Box::new(self.0.source.locate(Error::usage(summary).hint(hint), span))
     }
@@ -1164,7 +1164,7 @@ impl Rewrite<'_, '_> {
     }
 }
 
-impl VisitorMut for Rewrite<'_, '_> {
+impl VisitorMut for ExpressionRewrite<'_, '_> {
     type Break = Box<Error>;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {

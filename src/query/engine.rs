@@ -10,13 +10,16 @@ use sqlparser::tokenizer::TokenWithSpan;
 use super::duckdb_semantics::{Extras, Semantics, column, is_null};
 use super::functions::MADE_FIELDS;
 use super::scan::fault;
-use super::source_span::Source;
+use super::source_span::StatementSource;
 use super::{advice, function_registry};
 use crate::error::{Error, Result};
 
+/// An expression of the engine; `Expr` is one of the statement.
+pub(super) type EngineExpr = polars::prelude::Expr;
+
 /// Runs SQL of the engine for one statement.
-pub(super) struct Engine<'a> {
-    pub source: Source<'a>,
+pub(super) struct SqlEngine<'a> {
+    pub source: StatementSource<'a>,
     tokens: &'a [TokenWithSpan],
     /// All tables with their columns, for errors.
     columns: &'a [(String, Vec<String>)],
@@ -26,8 +29,8 @@ pub(super) struct Engine<'a> {
     pub extras: Extras,
 }
 
-impl<'a> Engine<'a> {
-    pub fn new(source: Source<'a>, tokens: &'a [TokenWithSpan], columns: &'a [(String, Vec<String>)]) -> Self {
+impl<'a> SqlEngine<'a> {
+    pub fn new(source: StatementSource<'a>, tokens: &'a [TokenWithSpan], columns: &'a [(String, Vec<String>)]) -> Self {
         Self { source, tokens, columns, numbers: Cell::new(0), extras: Extras::default() }
     }
 
@@ -46,7 +49,7 @@ impl<'a> Engine<'a> {
     /// Runs engine SQL over a frame, named `t`.
     ///
     /// # Errors
-    /// As [`Engine::with`].
+    /// As [`SqlEngine::with`].
     pub fn run(&self, frame: LazyFrame, sql: &str) -> Result<LazyFrame> {
         let registry = function_registry::registry(self.extras.borrow().clone());
         let mut context = SQLContext::new().with_function_registry(registry);
@@ -61,7 +64,7 @@ impl<'a> Engine<'a> {
     /// Prints an expression over a frame's columns as engine SQL.
     ///
     /// # Errors
-    /// As [`Engine::with`].
+    /// As [`SqlEngine::with`].
     pub fn print(&self, expr: &Expr, frame: &mut LazyFrame) -> Result<String> {
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         self.semantics(&schema).print(expr)
@@ -85,7 +88,7 @@ impl<'a> Engine<'a> {
     /// Filters the frame by a condition.
     ///
     /// # Errors
-    /// As [`Engine::with`].
+    /// As [`SqlEngine::with`].
     pub fn filtered(&self, mut frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let text = if is_null(condition) { "FALSE".to_owned() } else { self.print(condition, &mut frame)? };
         self.run(frame, &format!("SELECT * FROM t WHERE {text}"))

@@ -11,8 +11,8 @@ use super::arrow_convert;
 use super::tables::Tables;
 use crate::error::{Error, Result};
 use crate::footprint::{
-    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, Stated, grid_of,
-    place_source, touching,
+    self, Boxes, CENTROID_COLUMNS, GEOMETRY_COLUMNS, GRIDS, INTERVALS, IntervalColumns, PlaceColumns, PlaceSource, StatedLocation,
+    grid_of, place_source, touching,
 };
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, dtype_name};
@@ -298,7 +298,7 @@ impl Filter {
 
 /// An end of a range of time: microseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bound {
+pub(super) struct TimeBound {
     /// The first microsecond of the day or instant.
     pub micros: i64,
     /// The whole day is meant.
@@ -308,8 +308,8 @@ pub(super) struct Bound {
 /// Times between two ends, which are within; `None` where the range is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TimeRange {
-    pub first: Option<Bound>,
-    pub last: Option<Bound>,
+    pub first: Option<TimeBound>,
+    pub last: Option<TimeBound>,
 }
 
 const MICROS_OF_DAY: i64 = 86_400_000_000;
@@ -322,12 +322,12 @@ impl TimeRange {
                 "write 2021-01-01/2021-12-31, 2021-01-01/.., ../2021-12-31, one day as 2021-01-01, or times as 2021-01-01T10:30:00Z",
             )
         };
-        let end = |part: &str| -> Result<Option<Bound>> {
+        let end = |part: &str| -> Result<Option<TimeBound>> {
             match part.trim() {
                 "" | ".." => Ok(None),
                 part => {
                     let what = || format!("{} is no time in ISO 8601: dates are YYYY-MM-DD", part.printable_line());
-                    Bound::parse(part).map(Some).ok_or_else(|| fault(what()))
+                    TimeBound::parse(part).map(Some).ok_or_else(|| fault(what()))
                 }
             }
         };
@@ -346,7 +346,7 @@ impl TimeRange {
     }
 
     /// True for a time in microseconds since 1970; `day` when only its day is known.
-    fn holds(self, time: Bound) -> bool {
+    fn holds(self, time: TimeBound) -> bool {
         self.first.is_none_or(|first| time.end() > first.micros) && self.last.is_none_or(|last| time.micros < last.end())
     }
 
@@ -364,7 +364,7 @@ impl TimeRange {
     }
 }
 
-impl Bound {
+impl TimeBound {
     fn parse(text: &str) -> Option<Self> {
         let micros = footprint::parse_time(text)?;
         // Both `10:30` and `T103000` are times of day.
@@ -397,7 +397,7 @@ fn footprint_in_box(bbox: [f64; 4], names: Vec<&str>, only: Option<PlaceSource>,
             Some(source) => places.stated(row).only(source),
             None => places.stated(row),
         };
-        let stated: Vec<Stated> = (0..rows).map(stated).collect();
+        let stated: Vec<StatedLocation> = (0..rows).map(stated).collect();
         let mask = touching(&stated, &boxes, &ctx).map_err(|error| fault(&error))?;
         let name = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
         Ok(BooleanChunked::from_iter(mask.into_iter().map(Some)).with_name(name).into_column())
@@ -495,7 +495,7 @@ fn texts_in_range(name: &str, range: TimeRange) -> Expr {
     let within = move |column: Column| -> PolarsResult<Column> {
         let holds = |text: &str| {
             let text = text.trim();
-            Bound::parse(text).or_else(|| Bound::parse(text.get(..10)?)).is_some_and(|time| range.holds(time))
+            TimeBound::parse(text).or_else(|| TimeBound::parse(text.get(..10)?)).is_some_and(|time| range.holds(time))
         };
         let mask: BooleanChunked = column.str()?.iter().map(|text| text.is_some_and(holds)).collect();
         Ok(mask.with_name(column.name().clone()).into_column())
@@ -550,18 +550,21 @@ mod tests {
     fn dates_are_whole_days_and_times_of_day_are_instants() {
         let parse = |text: &str| TimeRange::parse(text).ok();
         let hour = 3_600_000_000;
-        let day = |day: i64| Some(Bound { micros: day * MICROS_OF_DAY, day: true });
-        let at = |micros: i64| Some(Bound { micros, day: false });
+        let day = |day: i64| Some(TimeBound { micros: day * MICROS_OF_DAY, day: true });
+        let at = |micros: i64| Some(TimeBound { micros, day: false });
         assert_eq!(parse("1970-01-02"), Some(TimeRange { first: day(1), last: day(1) }));
         let instant = at(49 * hour + hour / 2);
         assert_eq!(parse("1970-01-02T23:30:00-02:00"), Some(TimeRange { first: instant, last: instant }));
         let range = parse("1970-01-01T10:00:00Z/1970-01-03 01:00").expect("parses");
         assert_eq!(range, TimeRange { first: at(10 * hour), last: at(49 * hour) });
-        assert!(range.holds(Bound { micros: 10 * hour, day: false }) && range.holds(Bound { micros: 49 * hour, day: false }));
         assert!(
-            !range.holds(Bound { micros: 10 * hour - 1, day: false }) && !range.holds(Bound { micros: 49 * hour + 1, day: false })
+            range.holds(TimeBound { micros: 10 * hour, day: false }) && range.holds(TimeBound { micros: 49 * hour, day: false })
         );
-        assert!(range.holds(Bound { micros: 0, day: true }), "a part of that day is within");
+        assert!(
+            !range.holds(TimeBound { micros: 10 * hour - 1, day: false })
+                && !range.holds(TimeBound { micros: 49 * hour + 1, day: false })
+        );
+        assert!(range.holds(TimeBound { micros: 0, day: true }), "a part of that day is within");
         assert_eq!(parse("../1970-01-03"), Some(TimeRange { first: None, last: day(2) }));
         assert_eq!(parse("1970-01-03/.."), Some(TimeRange { first: day(2), last: None }));
         assert!(parse("1970-01-03T12:00:00Z/1970-01-03").is_some(), "the day ends after noon");

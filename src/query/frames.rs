@@ -6,11 +6,11 @@ use polars::prelude::*;
 
 use super::engine::engine_error;
 use super::filter::Filter;
-use super::scan::{LevelScan, Rows};
+use super::scan::{LevelScan, ScanRows};
 use super::select_plan::Planner;
-use super::source_span::Source;
+use super::source_span::StatementSource;
 use super::sql_dialect;
-use super::tables::{Level, TableName, Tables, VSI, VsiBase, is_key};
+use super::tables::{LevelData, TableName, Tables, VSI, VsiBase, is_key};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::PAD_PREFIX;
@@ -178,7 +178,7 @@ fn with_mark(tables: &Tables, frame: LazyFrame, depth: usize, children: LazyFram
 
 /// Rows of `frame` that satisfy an SQL condition.
 fn with_condition(mut frame: LazyFrame, condition: &str) -> Result<LazyFrame> {
-    let source = Source::alone(condition);
+    let source = StatementSource::alone(condition);
     let tokens = sql_dialect::tokens(&source)?;
     let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
     let columns = vec![("data".to_owned(), schema.iter_names().map(|name| name.to_string()).collect::<Vec<_>>())];
@@ -260,8 +260,8 @@ fn source(tables: &Tables, level: usize) -> Option<Expr> {
 /// The level's columns, its GDAL path, and row numbers in [`PLACE`].
 fn level_frame(tables: &Tables, level: usize, hide_padding: bool, ctx: &JobContext) -> Result<LazyFrame> {
     let (rows, positions) = match &tables.levels[level] {
-        Level::Parquet { groups, positions, .. } => (Rows::Parquet(groups.clone()), positions.clone()),
-        Level::Decoded(table) => (Rows::Decoded(table.clone()), None),
+        LevelData::Parquet { groups, positions, .. } => (ScanRows::Parquet(groups.clone()), positions.clone()),
+        LevelData::Decoded(table) => (ScanRows::Decoded(table.clone()), None),
     };
     let unfit = |error: PolarsError| Error::format(format!("level {level} can't be queried")).because(error.to_string());
     let scan = LevelScan::new(rows, positions, PLACE, hide_padding, ctx).and_then(LevelScan::frame).map_err(unfit)?;

@@ -13,21 +13,19 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::duckdb_semantics::{column, expression, name_of, unwrapped};
-use super::engine::{engine_error, type_name};
+use super::engine::{EngineExpr, engine_error, type_name};
 use super::list_functions::padded_list;
 use super::name_binding::Binder;
-use super::sampling::{Sampling, sampled};
-use super::scope::{Column, Relation, Scope, UniqueNames};
-use super::select_plan::{Ctes, Planned, Planner, conjuncts};
+use super::sampling::{RowSampling, sampled};
+use super::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
+use super::select_plan::{Ctes, PlannedQuery, Planner, conjuncts};
 use super::subquery_rewrite::without_rows;
 use super::token_spellings::ASOF;
 use super::{advice, catalogue};
 use crate::error::{Error, Result};
 
-type EngineExpr = polars::prelude::Expr;
-
 /// A FROM clause as one frame.
-pub(super) struct Joined {
+pub(super) struct JoinedFrame {
     pub frame: LazyFrame,
     pub relations: Vec<Relation>,
 }
@@ -46,7 +44,7 @@ struct AsofConditions {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum JoinKind {
     Inner,
     Left,
     Right,
@@ -55,9 +53,9 @@ enum Kind {
     Anti,
 }
 
-impl Joined {
-    pub fn scope<'s>(&self, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        let mut scope = Scope::new(self.relations.clone(), outer);
+impl JoinedFrame {
+    pub fn scope<'s>(&self, outer: Option<&'s SelectScope<'s>>) -> SelectScope<'s> {
+        let mut scope = SelectScope::new(self.relations.clone(), outer);
         scope.rows = Some(self.frame.clone());
         scope
     }
@@ -72,14 +70,14 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for unknown tables and unsupported joins.
-    pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
+    pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
         let Some((first, others)) = from.split_first() else {
             // A single row, for SELECT without FROM.
             let one = df!("__one" => [true]).map_err(|error| engine_error(&error))?;
-            return Ok(Joined { frame: one.lazy(), relations: Vec::new() });
+            return Ok(JoinedFrame { frame: one.lazy(), relations: Vec::new() });
         };
         let extends_left = |table: &TableWithJoins| {
-            table.joins.iter().any(|join| matches!(kind_of(&join.join_operator), Some(Kind::Right | Kind::Full)))
+            table.joins.iter().any(|join| matches!(kind_of(&join.join_operator), Some(JoinKind::Right | JoinKind::Full)))
         };
         // WHERE applies after an outer join adds its rows, so its equalities can't be join keys.
         let mut none = Vec::new();
@@ -94,7 +92,7 @@ impl Planner<'_> {
         Ok(joined)
     }
 
-    fn tables(&self, table: &TableWithJoins, conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<Joined> {
+    fn tables(&self, table: &TableWithJoins, conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
         let mut joined = match list_of(&table.relation) {
             Some((alias, list)) => {
                 let mut joined = self.from(&[], conditions, ctes)?;
@@ -109,7 +107,7 @@ impl Planner<'_> {
         Ok(joined)
     }
 
-    pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Joined> {
+    pub(super) fn relation(&self, factor: &TableFactor, ctes: &Ctes) -> Result<JoinedFrame> {
         let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), factor.span()));
         if let Some(turned) = self.turned(factor, ctes)? {
             return Ok(turned);
@@ -117,12 +115,12 @@ impl Planner<'_> {
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
                 let (frame, plain) = self.table_named(name, ctes)?;
-                let frame = Sampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
+                let frame = RowSampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
                 self.named(frame, alias.as_ref(), &plain)
             }
             TableFactor::Derived { lateral: false, subquery, alias, .. } => {
                 let frame = self.query(subquery, ctes, None)?.frame;
-                let frame = Sampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
+                let frame = RowSampling::of_table(factor).map_or(frame.clone(), |sampling| sampled(frame, sampling));
                 self.named(frame, alias.as_ref(), "")
             }
             TableFactor::NestedJoin { table_with_joins, alias } => {
@@ -188,17 +186,17 @@ impl Planner<'_> {
         Err(self.source.locate(error.hint(format!("tables: {}", names().collect::<Vec<_>>().join(", "))), name.span()))
     }
 
-    pub(super) fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<Joined> {
+    pub(super) fn named(&self, mut frame: LazyFrame, alias: Option<&TableAlias>, name: &str) -> Result<JoinedFrame> {
         if let Some(alias) = alias {
             frame = self.renamed(frame, alias)?;
         }
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let columns = schema.iter_names().map(|name| {
             let name = name.to_string();
-            Column { inner: name.clone(), name, qualified_only: false }
+            ScopeColumn { inner: name.clone(), name, qualified_only: false }
         });
         let alias = alias.map_or(name.to_owned(), |alias| alias.name.value.clone());
-        Ok(Joined { frame, relations: vec![Relation { alias, columns: columns.collect() }] })
+        Ok(JoinedFrame { frame, relations: vec![Relation { alias, columns: columns.collect() }] })
     }
 
     /// Renames columns as in `AS t(a, b)`.
@@ -218,7 +216,7 @@ impl Planner<'_> {
 
     fn join(
         &self,
-        joined: &mut Joined,
+        joined: &mut JoinedFrame,
         factor: &TableFactor,
         operator: &JoinOperator,
         conditions: &mut Vec<Expr>,
@@ -230,7 +228,7 @@ impl Planner<'_> {
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
         if let Some((alias, list)) = list_of(factor) {
-            return self.unnest(joined, alias, &list, kind == Kind::Left, ctes);
+            return self.unnest(joined, alias, &list, kind == JoinKind::Left, ctes);
         }
         let mut right = match factor {
             TableFactor::Derived { lateral: true, subquery, alias, .. } => {
@@ -279,7 +277,7 @@ impl Planner<'_> {
             }
             _ => {}
         }
-        let scope = Scope::new(joined.relations.iter().chain(&right.relations).cloned().collect(), None);
+        let scope = SelectScope::new(joined.relations.iter().chain(&right.relations).cloned().collect(), None);
         let (of_left, of_right) = (joined.names(), right.names());
         let (mut keys, mut only_left, mut only_right, mut rest) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for condition in asked {
@@ -304,10 +302,10 @@ impl Planner<'_> {
             return self.asof(
                 joined,
                 right,
-                AsofConditions { keys, pairs, rest, keeps_left: kind == Kind::Left, span: factor.span() },
+                AsofConditions { keys, pairs, rest, keeps_left: kind == JoinKind::Left, span: factor.span() },
             );
         }
-        if kind == Kind::Inner {
+        if kind == JoinKind::Inner {
             // Equalities of WHERE are join keys too.
             conditions.retain(|condition| {
                 let mut binder = Binder::new(self, &scope, ctes, &[]);
@@ -326,14 +324,14 @@ impl Planner<'_> {
                 let summary = format!("a join of this kind can't have the condition {condition}");
                 Err(self.source.locate(unequal(summary), condition.span()))
             };
-            let filters_right = matches!(kind, Kind::Left | Kind::Semi | Kind::Anti);
+            let filters_right = matches!(kind, JoinKind::Left | JoinKind::Semi | JoinKind::Anti);
             if let Some((_, condition)) = rest.first() {
                 return refused(condition);
             }
             if let Some((_, condition)) = only_right.first().filter(|_| !filters_right) {
                 return refused(condition);
             }
-            if let Some((_, condition)) = only_left.first().filter(|_| kind != Kind::Right) {
+            if let Some((_, condition)) = only_left.first().filter(|_| kind != JoinKind::Right) {
                 return refused(condition);
             }
             if keys.is_empty() && pairs.is_empty() {
@@ -341,7 +339,7 @@ impl Planner<'_> {
                 return Err(self.source.locate(unequal(summary.into()), factor.span()));
             }
         }
-        if kind != Kind::Inner {
+        if kind != JoinKind::Inner {
             let one_side = |frame: LazyFrame, conditions: Vec<(Expr, Expr)>| {
                 conditions.into_iter().try_fold(frame, |frame, (bound, _)| self.engine.filtered(frame, &bound))
             };
@@ -357,20 +355,20 @@ impl Planner<'_> {
         let (mut right_frame, right_on) = self.keys(right.frame.clone(), &right_sides)?;
         let (left_on, right_on) = self.of_one_type(&mut left, left_on, &mut right_frame, right_on, factor.span())?;
         let how = match kind {
-            Kind::Inner if left_on.is_empty() => JoinType::Cross,
-            Kind::Inner => JoinType::Inner,
-            Kind::Left => JoinType::Left,
-            Kind::Right => JoinType::Right,
-            Kind::Full => JoinType::Full,
-            Kind::Semi => JoinType::Semi,
-            Kind::Anti => JoinType::Anti,
+            JoinKind::Inner if left_on.is_empty() => JoinType::Cross,
+            JoinKind::Inner => JoinType::Inner,
+            JoinKind::Left => JoinType::Left,
+            JoinKind::Right => JoinType::Right,
+            JoinKind::Full => JoinType::Full,
+            JoinKind::Semi => JoinType::Semi,
+            JoinKind::Anti => JoinType::Anti,
         };
         let arguments = JoinArgs { coalesce: JoinCoalesce::KeepColumns, ..JoinArgs::new(how) };
         joined.frame = left.join(right_frame, left_on, right_on, arguments);
-        if !matches!(kind, Kind::Semi | Kind::Anti) {
+        if !matches!(kind, JoinKind::Semi | JoinKind::Anti) {
             joined.relations.extend(right.relations);
         }
-        if kind == Kind::Full {
+        if kind == JoinKind::Full {
             for (left, right) in &pairs {
                 let either = coalesce(&[col(left.as_str()), col(right.as_str())]).alias(left.as_str());
                 joined.frame = joined.frame.clone().with_column(either);
@@ -385,8 +383,8 @@ impl Planner<'_> {
     /// Joins each row with the rows of a subquery that looks at it.
     fn lateral(
         &self,
-        joined: &mut Joined,
-        planned: Planned,
+        joined: &mut JoinedFrame,
+        planned: PlannedQuery,
         subquery: &Query,
         alias: Option<&TableAlias>,
         operator: &JoinOperator,
@@ -403,7 +401,7 @@ impl Planner<'_> {
             _ => None,
         };
         let kind = kind_of(operator);
-        if !matches!(kind, Some(Kind::Inner | Kind::Left)) || (kind == Some(Kind::Left) && conditions.is_some()) {
+        if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left)) || (kind == Some(JoinKind::Left) && conditions.is_some()) {
             let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
             return Err(self.source.locate(error, span));
         }
@@ -437,7 +435,7 @@ impl Planner<'_> {
         let left_keys = own.iter().map(|(_, name)| col(name.as_str())).collect();
         let right_keys = planned.keys.iter().map(|(_, name)| col(name.as_str())).collect();
         let (left_on, right_on) = self.of_one_type(&mut left, left_keys, &mut right, right_keys, span)?;
-        let how = if kind == Some(Kind::Left) || none.is_some() { JoinType::Left } else { JoinType::Inner };
+        let how = if kind == Some(JoinKind::Left) || none.is_some() { JoinType::Left } else { JoinType::Inner };
         let arguments = JoinArgs {
             maintain_order: MaintainOrderJoin::Left,
             coalesce: JoinCoalesce::KeepColumns,
@@ -461,7 +459,7 @@ impl Planner<'_> {
         let renamed = alias.map(|alias| alias.columns.iter().map(|column| column.name.value.clone()).collect::<Vec<_>>());
         let columns = names.into_iter().enumerate().map(|(at, (name, inner))| {
             let name = renamed.as_ref().and_then(|renamed| renamed.get(at)).cloned().unwrap_or(name);
-            Column { name, inner, qualified_only: false }
+            ScopeColumn { name, inner, qualified_only: false }
         });
         let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
         joined.relations.push(Relation { alias, columns: columns.collect() });
@@ -474,7 +472,7 @@ impl Planner<'_> {
     }
 
     /// Joins each row with the nearest row of the other table, by one inequality.
-    fn asof(&self, joined: &mut Joined, right: Joined, mut conditions: AsofConditions) -> Result<()> {
+    fn asof(&self, joined: &mut JoinedFrame, right: JoinedFrame, mut conditions: AsofConditions) -> Result<()> {
         let span = conditions.span;
         let wrong = |what: &str| {
             let error = Error::usage(format!("an ASOF join {what}"));
@@ -529,7 +527,7 @@ impl Planner<'_> {
     }
 
     /// Renames columns of the right side that the left side also has.
-    fn keep_apart(&self, left: &Joined, right: &mut Joined) {
+    fn keep_apart(&self, left: &JoinedFrame, right: &mut JoinedFrame) {
         let mut used = left.names();
         if !right.names().iter().any(|name| used.contains(name)) {
             return;
@@ -552,21 +550,21 @@ impl Planner<'_> {
     /// Columns of both sides (USING, NATURAL), which unqualified names find once.
     fn shared(
         &self,
-        left: &mut Joined,
-        right: &mut Joined,
-        kind: Kind,
+        left: &mut JoinedFrame,
+        right: &mut JoinedFrame,
+        kind: JoinKind,
         names: Vec<(String, Span)>,
     ) -> Result<Vec<(String, String)>> {
         let mut pairs = Vec::new();
         for (name, span) in names {
-            let find = |joined: &mut Joined, hide: bool| {
+            let find = |joined: &mut JoinedFrame, hide: bool| {
                 let columns = joined.relations.iter_mut().flat_map(|relation| relation.columns.iter_mut());
                 let mut found = columns.filter(|column| column.name.eq_ignore_ascii_case(&name) && !column.qualified_only);
                 let column = found.next()?;
                 column.qualified_only |= hide;
                 Some(column.inner.clone())
             };
-            let hide_left = kind == Kind::Right;
+            let hide_left = kind == JoinKind::Right;
             match (find(left, hide_left), find(right, !hide_left)) {
                 (Some(one), Some(other)) => pairs.push((one, other)),
                 _ => {
@@ -651,7 +649,14 @@ impl Planner<'_> {
     }
 
     /// Unnests a list column: one row per element.
-    fn unnest(&self, joined: &mut Joined, alias: Option<&TableAlias>, list: &[Expr], keeps_empty: bool, ctes: &Ctes) -> Result<()> {
+    fn unnest(
+        &self,
+        joined: &mut JoinedFrame,
+        alias: Option<&TableAlias>,
+        list: &[Expr],
+        keeps_empty: bool,
+        ctes: &Ctes,
+    ) -> Result<()> {
         let [list] = list else {
             let error = Error::usage("UNNEST takes one list").hint("CROSS JOIN UNNEST(a) AS t(x)");
             return Err(self.source.locate(error, alias.map_or(Span::empty(), |alias| alias.name.span)));
@@ -674,7 +679,7 @@ impl Planner<'_> {
             None => series.clone().unwrap_or_else(|| "unnest".to_owned()),
         };
         let alias = alias.map_or_else(|| series.unwrap_or_default(), |alias| alias.name.value.clone());
-        joined.relations.push(Relation { alias, columns: vec![Column { name, inner, qualified_only: false }] });
+        joined.relations.push(Relation { alias, columns: vec![ScopeColumn { name, inner, qualified_only: false }] });
         Ok(())
     }
 }
@@ -707,14 +712,14 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
     }
 }
 
-fn kind_of(operator: &JoinOperator) -> Option<Kind> {
+fn kind_of(operator: &JoinOperator) -> Option<JoinKind> {
     Some(match operator {
-        JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => Kind::Inner,
-        JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => Kind::Left,
-        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => Kind::Right,
-        JoinOperator::FullOuter(_) => Kind::Full,
-        JoinOperator::Semi(_) | JoinOperator::LeftSemi(_) => Kind::Semi,
-        JoinOperator::Anti(_) | JoinOperator::LeftAnti(_) => Kind::Anti,
+        JoinOperator::Join(_) | JoinOperator::Inner(_) | JoinOperator::CrossJoin(_) => JoinKind::Inner,
+        JoinOperator::Left(_) | JoinOperator::LeftOuter(_) => JoinKind::Left,
+        JoinOperator::Right(_) | JoinOperator::RightOuter(_) => JoinKind::Right,
+        JoinOperator::FullOuter(_) => JoinKind::Full,
+        JoinOperator::Semi(_) | JoinOperator::LeftSemi(_) => JoinKind::Semi,
+        JoinOperator::Anti(_) | JoinOperator::LeftAnti(_) => JoinKind::Anti,
         _ => return None,
     })
 }

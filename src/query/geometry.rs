@@ -67,16 +67,16 @@ pub(super) fn to_json(geometry: &Geometry) -> Json {
 
 /// Parses two-dimensional WKT: any case, MULTIPOINT with or without inner parentheses. `None` for invalid text.
 pub(super) fn from_text(text: &str) -> Option<Geometry> {
-    let mut words = Words { rest: text.trim() };
+    let mut words = WktWords { rest: text.trim() };
     let geometry = words.geometry(NESTING)?;
     words.rest.trim().is_empty().then_some(geometry)
 }
 
-struct Words<'a> {
+struct WktWords<'a> {
     rest: &'a str,
 }
 
-impl<'a> Words<'a> {
+impl<'a> WktWords<'a> {
     fn word(&mut self) -> &'a str {
         self.rest = self.rest.trim_start();
         let end = self.rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(self.rest.len());

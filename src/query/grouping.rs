@@ -8,7 +8,7 @@ use sqlparser::ast::{Expr, Function, Ident, VisitMut, VisitorMut, visit_expressi
 
 use super::constant_inputs::ConstantInputs;
 use super::duckdb_semantics::{call_of, column, expression, is_aggregate, is_generated, name_of, span_of, unwrapped};
-use super::engine::{Engine, engine_error};
+use super::engine::{SqlEngine, engine_error};
 use crate::error::{Error, Result};
 
 /// Text of an expression, without parentheses around it.
@@ -22,8 +22,8 @@ fn is_made(ident: &Ident) -> bool {
 }
 
 /// Group keys and aggregate calls of one SELECT.
-pub(super) struct Groups<'p, 'a> {
-    engine: &'p Engine<'a>,
+pub(super) struct SelectGroups<'p, 'a> {
+    engine: &'p SqlEngine<'a>,
     keys: Vec<(Expr, String)>,
     calls: Vec<(Function, String)>,
     /// Generated column by the text of its key or call.
@@ -34,8 +34,8 @@ pub(super) struct Groups<'p, 'a> {
     groupings: Vec<(Vec<String>, String)>,
 }
 
-impl<'p, 'a> Groups<'p, 'a> {
-    pub fn new(engine: &'p Engine<'a>) -> Self {
+impl<'p, 'a> SelectGroups<'p, 'a> {
+    pub fn new(engine: &'p SqlEngine<'a>) -> Self {
         Self { engine, keys: Vec::new(), calls: Vec::new(), known: HashMap::new(), sets: None, groupings: Vec::new() }
     }
 
@@ -75,7 +75,7 @@ impl<'p, 'a> Groups<'p, 'a> {
     /// Aggregates to one row per group.
     ///
     /// # Errors
-    /// As [`Engine::with`].
+    /// As [`SqlEngine::with`].
     pub fn grouped(self, frame: LazyFrame) -> Result<LazyFrame> {
         let Self { engine, keys, mut calls, sets, groupings, .. } = self;
         let mut constants = ConstantInputs::new(engine);
@@ -204,7 +204,7 @@ fn answer_of(call: &Function, name: &str) -> Expr {
     }
 }
 
-impl VisitorMut for Groups<'_, '_> {
+impl VisitorMut for SelectGroups<'_, '_> {
     type Break = Box<Error>;
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {

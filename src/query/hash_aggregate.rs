@@ -38,15 +38,15 @@ pub(super) enum Measure {
 }
 
 /// Keys and aggregates of one GROUP BY.
-pub(super) struct Tally {
+pub(super) struct GroupBy {
     /// The keys, then one input column per measure that has one.
     columns: Vec<Expr>,
     keys: usize,
     measures: Vec<Measure>,
 }
 
-impl Tally {
-    /// Output columns are the keys, under their own names, then the measures, named by [`Tally::of`].
+impl GroupBy {
+    /// Output columns are the keys, under their own names, then the measures, named by [`GroupBy::of`].
     pub fn new(keys: &[Expr], measures: Vec<Measure>) -> Self {
         let mut columns = keys.to_vec();
         for (at, measure) in measures.iter().enumerate() {
@@ -75,20 +75,20 @@ impl Tally {
             return Ok(None);
         }
         let most = frame.height() / MANY + 1;
-        let mut groups: Option<Groups> = None;
+        let mut groups: Option<GroupNumbers> = None;
         let mut read = frame.columns().iter();
         // Key columns of the output: decoded ones, and dictionaries.
-        let mut keys: Vec<Key> = Vec::with_capacity(self.keys);
+        let mut keys: Vec<GroupKey> = Vec::with_capacity(self.keys);
         for (at, key) in self.columns.iter().take(self.keys).enumerate() {
             let (found, key) = match numbered.get(at).and_then(Option::as_ref) {
                 Some(numbered) => {
-                    let Some(found) = Groups::of_numbered(numbered, most) else { return Ok(None) };
-                    (found, Key::Texts(key.clone().meta().output_name()?, numbered))
+                    let Some(found) = GroupNumbers::of_numbered(numbered, most) else { return Ok(None) };
+                    (found, GroupKey::Texts(key.clone().meta().output_name()?, numbered))
                 }
                 None => {
                     let Some(column) = read.next() else { return Ok(None) };
-                    let Some(found) = Groups::of(column, most)? else { return Ok(None) };
-                    (found, Key::Read(column))
+                    let Some(found) = GroupNumbers::of(column, most)? else { return Ok(None) };
+                    (found, GroupKey::Read(column))
                 }
             };
             keys.push(key);
@@ -144,16 +144,16 @@ impl Measure {
 }
 
 /// Source of the values of a key.
-enum Key<'a> {
+enum GroupKey<'a> {
     Read(&'a Column),
     Texts(PlSmallStr, &'a Numbered),
 }
 
-impl Key<'_> {
+impl GroupKey<'_> {
     fn taken(&self, rows: &[IdxSize]) -> PolarsResult<Column> {
         Ok(match self {
-            Key::Read(column) => column.take_slice(rows)?,
-            Key::Texts(name, numbered) => {
+            GroupKey::Read(column) => column.take_slice(rows)?,
+            GroupKey::Texts(name, numbered) => {
                 let text = |row: &IdxSize| numbered.texts.get(*numbered.numbers.get(*row as usize)? as usize)?.as_deref();
                 rows.iter().map(text).collect::<StringChunked>().with_name(name.clone()).into_column()
             }
@@ -162,13 +162,13 @@ impl Key<'_> {
 }
 
 /// Group number of each row, numbered from 0 in order of first appearance.
-struct Groups {
+struct GroupNumbers {
     of: Vec<u32>,
     /// First row of each group.
     firsts: Vec<IdxSize>,
 }
 
-impl Groups {
+impl GroupNumbers {
     /// Groups of equal values of a key; `None` for more than `most` groups or an unsupported type.
     fn of(key: &Column, most: usize) -> PolarsResult<Option<Self>> {
         let key = key.as_materialized_series();
@@ -396,7 +396,7 @@ mod tests {
                 Measure::Most(col("n")),
             ];
             let name = |at: usize| PlSmallStr::from(format!("m{at}"));
-            let ours = Tally::new(&keys, measures).of(frame().lazy(), Vec::new(), 0, name).expect("runs").expect("is for here");
+            let ours = GroupBy::new(&keys, measures).of(frame().lazy(), Vec::new(), 0, name).expect("runs").expect("is for here");
             let asked = [
                 len().cast(DataType::UInt64).alias("m0"),
                 col("i").count().cast(DataType::UInt64).alias("m1"),
@@ -416,13 +416,14 @@ mod tests {
     #[test]
     fn what_is_not_for_here_is_left() {
         let name = |_: usize| PlSmallStr::from("m");
-        let tally =
-            |key: Expr, measure: Measure| Tally::new(&[key], vec![measure]).of(frame().lazy(), Vec::new(), 0, name).expect("runs");
+        let tally = |key: Expr, measure: Measure| {
+            GroupBy::new(&[key], vec![measure]).of(frame().lazy(), Vec::new(), 0, name).expect("runs")
+        };
         assert!(tally(col("f"), Measure::Rows).is_none(), "a key of floats");
         assert!(tally(col("t"), Measure::Least(col("t"))).is_none(), "the least text");
         let many = df!("t" => (0..100).map(|n| format!("sample {n}")).collect::<Vec<_>>()).expect("a frame");
         assert!(
-            Tally::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), Vec::new(), 0, name).expect("runs").is_none(),
+            GroupBy::new(&[col("t")], vec![Measure::Rows]).of(many.lazy(), Vec::new(), 0, name).expect("runs").is_none(),
             "each row a group"
         );
     }

@@ -30,7 +30,7 @@ pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
     let mut tokens = Vec::new();
     // The only error is an unterminated quote or comment.
     let _ = Tokenizer::new(&dialect, sql).tokenize_with_location_into_buf(&mut tokens);
-    let mut cursor = Cursor { sql, byte: 0, line: 1, column: 1 };
+    let mut cursor = LocationCursor { sql, byte: 0, line: 1, column: 1 };
     let mut found = Vec::with_capacity(tokens.len());
     let mut end = 0;
     for token in &tokens {
@@ -62,14 +62,14 @@ pub fn lexemes(sql: &str) -> Vec<(Range<usize>, Lexeme)> {
 }
 
 /// Converts ascending locations to byte offsets.
-struct Cursor<'a> {
+struct LocationCursor<'a> {
     sql: &'a str,
     byte: usize,
     line: u64,
     column: u64,
 }
 
-impl Cursor<'_> {
+impl LocationCursor<'_> {
     fn advance(&mut self, to: Location) -> usize {
         while (self.line, self.column) < (to.line, to.column) {
             let Some(letter) = self.sql.get(self.byte..).and_then(|rest| rest.chars().next()) else { break };

@@ -9,7 +9,8 @@ use polars::sql::FunctionOptions;
 
 use super::engine::{refusal, type_name};
 use super::nested_values::{
-    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of, order_keys, row_count, stacked, taken,
+    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, extreme_of, order_keys, row_count, stacked,
+    taken,
 };
 
 /// Signature and implementation of a list function.
@@ -169,7 +170,7 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
     let rows = row_count(columns);
     let dtype = concat_type(&dtypes(columns))?;
     let DataType::List(item) = &dtype else { return Ok(Column::full_null(PlSmallStr::EMPTY, rows, &dtype)) };
-    let parts = columns.iter().map(Lists::of).collect::<PolarsResult<Vec<_>>>()?;
+    let parts = columns.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
     let elements: Vec<Column> = parts.iter().map(|lists| lists.elements.clone().into_column()).collect();
     let (elements, starts) = stacked(&elements, item)?;
     let mut lists = ListsBuilder::default();
@@ -185,7 +186,7 @@ fn list_concat(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Lists of chosen elements of each list, in the chosen order.
 fn chosen(columns: &[Column], mut choose: impl FnMut(std::ops::Range<usize>) -> Vec<usize>) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -196,14 +197,14 @@ fn chosen(columns: &[Column], mut choose: impl FnMut(std::ops::Range<usize>) -> 
     Ok(builder.finish(&lists.elements)?.into_column())
 }
 
-fn keys_of_elements(lists: &Lists) -> PolarsResult<BinaryChunked> {
+fn keys_of_elements(lists: &ListRanges) -> PolarsResult<BinaryChunked> {
     let elements = lists.elements.clone().into_column();
     order_keys(&elements, elements.dtype())
 }
 
 /// The first of equal elements of each list, without nulls.
 fn list_distinct(columns: &[Column]) -> PolarsResult<Column> {
-    let keys = keys_of_elements(&Lists::of(&columns[0])?)?;
+    let keys = keys_of_elements(&ListRanges::of(&columns[0])?)?;
     chosen(columns, |range| {
         let mut known: HashSet<&[u8]> = HashSet::new();
         range.filter(|place| keys.get(*place).is_some_and(|key| known.insert(key))).collect()
@@ -212,7 +213,7 @@ fn list_distinct(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Sorted elements of each list, nulls last.
 fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
-    let keys = keys_of_elements(&Lists::of(&columns[0])?)?;
+    let keys = keys_of_elements(&ListRanges::of(&columns[0])?)?;
     chosen(columns, |range| {
         let mut places: Vec<usize> = range.collect();
         places.sort_by(|one, other| {
@@ -226,7 +227,7 @@ fn list_sort(columns: &[Column], descending: bool) -> PolarsResult<Column> {
 
 /// Least or greatest element of each list that is not null.
 fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let keys = keys_of_elements(&lists)?;
     let best = |row: usize| {
         let known = lists.row(row)?.filter_map(|place| keys.get(place).map(|key| (key, place)));
@@ -237,7 +238,7 @@ fn list_extreme(columns: &[Column], greatest: bool) -> PolarsResult<Column> {
 
 /// True for a list that has the value; null for a null value.
 pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let dtype = comparable_type(lists.elements.dtype(), columns[1].dtype())?;
     let keys = order_keys(&lists.elements.clone().into_column(), &dtype)?;
     let values = order_keys(&columns[1], &dtype)?;
@@ -250,7 +251,7 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Elements from a position to another one, both included; negative ones count from the end.
 pub(super) fn list_part(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let bounds = columns[1..].iter().map(|bound| bound.cast(&DataType::Int64)).collect::<PolarsResult<Vec<_>>>()?;
     let bounds = bounds.iter().map(|bound| bound.i64()).collect::<PolarsResult<Vec<_>>>()?;
     let mut builder = ListsBuilder::default();
@@ -276,7 +277,7 @@ pub(super) fn padded_list() -> UserDefinedFunction {
 
 /// The first list of each row with nulls behind it, so that it is as long as the longest of the row; no list is one without elements.
 fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
-    let all = columns.iter().map(Lists::of).collect::<PolarsResult<Vec<_>>>()?;
+    let all = columns.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
     let Some(first) = all.first() else { return Err(refusal("a list is needed")) };
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -289,7 +290,7 @@ fn list_padded(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Sum of the elements of each list that are not null; null when there are none.
 fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let dtype = sum_type(&dtypes(columns))?;
     if !dtype.is_integer() {
         let numbers = lists.elements.cast(&DataType::Float64)?;
@@ -319,7 +320,7 @@ fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
 
 /// Mean of the elements of each list that are not null; null when there are none.
 fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
     if sum_type(&dtypes(columns))?.is_integer() {
         let numbers = wholes(&lists.elements)?;
@@ -340,7 +341,7 @@ fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Texts of the elements that are not null with a separator between them; null when there are none.
 fn list_text(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     if super::nested_values::is_nested(lists.elements.dtype()) {
         let summary = format!("lists of the type {} have no text", type_name(lists.elements.dtype()));
         return Err(refusal(summary));

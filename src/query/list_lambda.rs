@@ -10,7 +10,7 @@ use super::duckdb_arithmetic::meant;
 use super::engine::refusal;
 use super::function_registry::registry;
 use super::list_functions::{element_type, elementwise};
-use super::nested_values::{Lists, ListsBuilder, broadcast_row, row_count, taken};
+use super::nested_values::{ListRanges, ListsBuilder, broadcast_row, row_count, taken};
 
 /// Maximum number of elements that `list_reduce` goes through, one after the other.
 const REDUCED_MAX: usize = 10_000;
@@ -66,7 +66,7 @@ fn of_rows(columns: &[Column], rows: &[usize]) -> PolarsResult<Vec<Column>> {
 pub(super) fn of_elements(name: &str, body: Body, keeps: bool) -> UserDefinedFunction {
     let compute = body.clone();
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
-        let lists = Lists::of(&columns[0])?;
+        let lists = ListRanges::of(&columns[0])?;
         let rows = row_count(columns);
         let ranges: Vec<_> = (0..rows).map(|row| lists.row(broadcast_row(lists.len(), row))).collect();
         // Nulls may have elements below them, whose results are not asked for.
@@ -124,7 +124,7 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
     let values = move |columns: &[Column]| -> PolarsResult<Column> {
         let dtypes: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
         let dtype = known_type(&dtypes)?;
-        let lists = Lists::of(&columns[0])?;
+        let lists = ListRanges::of(&columns[0])?;
         let rows = row_count(columns);
         let ranges: Vec<_> = (0..rows).map(|row| lists.row(broadcast_row(lists.len(), row))).collect();
         let longest = ranges.iter().flatten().map(ExactSizeIterator::len).max().unwrap_or(0);

@@ -14,7 +14,7 @@ use crate::table::LevelTable;
 
 /// A map column of a dataset, or the maps that a query makes.
 #[derive(Clone)]
-struct Known {
+struct MapColumn {
     name: String,
     /// The type of the engine's result for it.
     pairs: DataType,
@@ -35,7 +35,7 @@ pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable>
     for field in (0..tables.levels.len()).flat_map(|level| tables.stored_columns(level)) {
         let Ok(pairs) = arrow_convert::result_type(&field.dtype) else { continue };
         match field.dtype {
-            DataType::Map(entries, sorted) => maps.push(Known { name: field.name, pairs, entries, sorted }),
+            DataType::Map(entries, sorted) => maps.push(MapColumn { name: field.name, pairs, entries, sorted }),
             _ if is_pairs(&pairs) => lists.push(pairs),
             _ => {}
         }
@@ -46,7 +46,7 @@ pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable>
         let is_list = lists.contains(field.data_type());
         named.or_else(|| alike().next().filter(|_| !is_list)).cloned().or_else(|| made_by_query(field).filter(|_| !is_list))
     };
-    let chosen: Vec<Option<Known>> = table.schema().fields().iter().map(|field| known(field)).collect();
+    let chosen: Vec<Option<MapColumn>> = table.schema().fields().iter().map(|field| known(field)).collect();
     let mut columns: Vec<Vec<ArrayRef>> = table.batches().iter().map(|batch| batch.columns().to_vec()).collect();
     let mut fields: Vec<FieldRef> = table.schema().fields().to_vec();
     for (index, map) in chosen.iter().enumerate().filter_map(|(index, map)| Some((index, map.as_ref()?))) {
@@ -66,13 +66,13 @@ pub(super) fn restored(table: LevelTable, tables: &Tables) -> Result<LevelTable>
 }
 
 /// The map that a query makes, as `histogram(x)` or `map(keys, values)`: a list of structs of the fields [`MADE_FIELDS`].
-fn made_by_query(field: &Field) -> Option<Known> {
+fn made_by_query(field: &Field) -> Option<MapColumn> {
     let DataType::List(item) = field.data_type() else { return None };
     let DataType::Struct(members) = item.data_type() else { return None };
     let is_pair = members.iter().map(|member| member.name().as_str()).eq(MADE_FIELDS);
     let members = members.iter().zip(["key", "value"]).map(|(member, name)| member.as_ref().clone().with_name(name));
     let entries = Arc::new(Field::new("entries", DataType::Struct(members.collect()), false));
-    is_pair.then(|| Known { name: field.name().clone(), pairs: field.data_type().clone(), entries, sorted: false })
+    is_pair.then(|| MapColumn { name: field.name().clone(), pairs: field.data_type().clone(), entries, sorted: false })
 }
 
 /// True for lists of structs of two members.
@@ -81,7 +81,7 @@ fn is_pairs(dtype: &DataType) -> bool {
 }
 
 /// A list of pairs as a map; `None` when a pair or key is null.
-fn as_map(array: &ArrayRef, map: &Known) -> Option<ArrayRef> {
+fn as_map(array: &ArrayRef, map: &MapColumn) -> Option<ArrayRef> {
     let lists = array.as_list_opt::<i32>()?;
     let pairs = lists.values().as_struct_opt()?;
     let [keys, values] = pairs.columns() else { return None };

@@ -12,7 +12,7 @@ use sqlparser::tokenizer::Span;
 use super::advice;
 use super::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
 use super::function_names::LAMBDA_FUNCTIONS;
-use super::scope::{Found, Scope};
+use super::scope::{NameLookup, SelectScope};
 use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ const UNFOLDED_MAX: usize = 1 << 20;
 /// Binds expressions of one SELECT.
 pub(super) struct Binder<'b, 'a> {
     pub planner: &'b Planner<'a>,
-    pub scope: &'b Scope<'b>,
+    pub scope: &'b SelectScope<'b>,
     pub ctes: &'b Ctes,
     /// Aliases of the SELECT list and their expressions.
     pub aliases: &'b [(String, Expr)],
@@ -40,7 +40,7 @@ pub(super) struct Binder<'b, 'a> {
 }
 
 impl<'b, 'a> Binder<'b, 'a> {
-    pub fn new(planner: &'b Planner<'a>, scope: &'b Scope<'b>, ctes: &'b Ctes, aliases: &'b [(String, Expr)]) -> Self {
+    pub fn new(planner: &'b Planner<'a>, scope: &'b SelectScope<'b>, ctes: &'b Ctes, aliases: &'b [(String, Expr)]) -> Self {
         Self {
             planner,
             scope,
@@ -91,16 +91,16 @@ impl<'b, 'a> Binder<'b, 'a> {
             return Ok(Expr::Identifier(only.clone()));
         }
         match self.scope.find(parts) {
-            Found::Column { inner, parts: used } => {
+            NameLookup::Column { inner, parts: used } => {
                 self.looked_inside = true;
                 return Ok(path(inner, &parts[used..], span));
             }
-            Found::Ambiguous(written) => {
+            NameLookup::Ambiguous(written) => {
                 let name = parts.iter().map(|part| part.value.as_str()).collect::<Vec<_>>().join(".");
                 let error = Error::usage(format!("{name} is a column of several tables"));
                 return Err(self.planner.source.locate(error.hint(format!("write {}", written.join(" or "))), span));
             }
-            Found::Nothing => {}
+            NameLookup::Nothing => {}
         }
         if let [only] = parts
             && let Some((_, expr)) = self.aliases.iter().find(|(alias, _)| alias.eq_ignore_ascii_case(&only.value))
@@ -109,7 +109,7 @@ impl<'b, 'a> Binder<'b, 'a> {
             self.planner.unfold(expr.to_string().len(), UNFOLDED_MAX)?;
             return Ok(Expr::Nested(Box::new(self.bind(&expr)?)));
         }
-        if let Some(Found::Column { inner, parts: used }) = self.scope.outer.map(|outer| outer.find(parts)) {
+        if let Some(NameLookup::Column { inner, parts: used }) = self.scope.outer.map(|outer| outer.find(parts)) {
             if let Some((_, here)) = self.scope.around.iter().find(|(there, _)| *there == inner) {
                 self.looked_inside = true;
                 return Ok(path(here.clone(), &parts[used..], Span::empty()));

@@ -133,12 +133,12 @@ pub(super) fn taken(series: &Series, places: impl IntoIterator<Item = Option<usi
 }
 
 /// The lists of a column as ranges of one column of elements.
-pub(super) struct Lists {
+pub(super) struct ListRanges {
     pub elements: Series,
     rows: Vec<Option<(usize, usize)>>,
 }
 
-impl Lists {
+impl ListRanges {
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a column that has no lists.
     pub fn of(column: &Column) -> PolarsResult<Self> {
@@ -215,7 +215,7 @@ impl ListsBuilder {
 /// [`crate::error::Kind::Usage`] for types without an order.
 pub(super) fn order_keys(column: &Column, for_type: &DataType) -> PolarsResult<BinaryChunked> {
     let known = column.as_materialized_series().is_not_null();
-    let values = Values::of(column, for_type)?;
+    let values = KeyValues::of(column, for_type)?;
     let mut key = Vec::new();
     let mut keys = BinaryChunkedBuilder::new(column.name().clone(), column.len());
     for (row, known) in known.iter().enumerate() {
@@ -289,20 +289,20 @@ const VALUE: u8 = 1;
 const NULL_VALUE: u8 = 2;
 
 /// A column as its keys are written.
-enum Values {
+enum KeyValues {
     Nulls,
     /// Integers, truth values, and times in nanoseconds.
     Wholes(Vec<Option<i128>>),
     Fractions(Float64Chunked),
     Bytes(BinaryChunked),
-    Lists(Lists, Box<Values>),
+    Lists(ListRanges, Box<KeyValues>),
     Structs {
         known: Vec<bool>,
-        fields: Vec<Values>,
+        fields: Vec<KeyValues>,
     },
 }
 
-impl Values {
+impl KeyValues {
     fn of(column: &Column, for_type: &DataType) -> PolarsResult<Self> {
         let series = column.as_materialized_series().rechunk();
         let wholes = |numbers: &Int64Chunked, scale: i128| {
@@ -327,7 +327,7 @@ impl Values {
             DataType::Binary => Self::Bytes(series.binary()?.clone()),
             dtype if is_text(dtype) => Self::Bytes(series.cast(&DataType::String)?.cast(&DataType::Binary)?.binary()?.clone()),
             DataType::List(_) => {
-                let lists = Lists::of(&series.clone().into_column())?;
+                let lists = ListRanges::of(&series.clone().into_column())?;
                 let DataType::List(item) = for_type else { return Err(Self::unlike(series.dtype(), for_type)) };
                 let elements = Self::of(&lists.elements.clone().into_column(), item)?;
                 Self::Lists(lists, Box::new(elements))
@@ -486,9 +486,9 @@ mod tests {
     #[test]
     fn elements_are_taken_out_of_lists_and_put_into_them() {
         let column = lists(&[Some(&[Some(1.0), None]), None, Some(&[]), Some(&[Some(2.0)])]);
-        let sliced = Lists::of(&column.slice(1, 3)).expect("lists");
+        let sliced = ListRanges::of(&column.slice(1, 3)).expect("lists");
         assert_eq!((sliced.row(0), sliced.row(1).map(|row| row.len()), sliced.len()), (None, Some(0), 3));
-        let all = Lists::of(&column).expect("lists");
+        let all = ListRanges::of(&column).expect("lists");
         let mut builder = ListsBuilder::default();
         for row in 0..all.len() {
             match all.row(row) {

@@ -167,11 +167,11 @@ fn cut(text: &str) -> String {
 /// # Errors
 /// [`crate::error::Kind::TooLarge`] when the copies exceed the budget.
 fn check_texts(frame: &DataFrame) -> Result<()> {
-    let held: u64 = frame.columns().iter().map(|column| Texts::of(column.as_materialized_series()).held).sum();
+    let held: u64 = frame.columns().iter().map(|column| TextBuffer::of(column.as_materialized_series()).held).sum();
     let views = VIEW * frame.height() as u64 * frame.width() as u64;
     let budget = DecodeBudget::of_stored(held.saturating_add(views) / SHARED);
     for column in frame.columns() {
-        let unfolded = Texts::of(column.as_materialized_series()).unfolded;
+        let unfolded = TextBuffer::of(column.as_materialized_series()).unfolded;
         budget.take(unfolded, || format!("column {} of the result unfolds", column.name()))?;
     }
     Ok(())
@@ -179,14 +179,14 @@ fn check_texts(frame: &DataFrame) -> Result<()> {
 
 /// Bytes of the strings and binary values of a column.
 #[derive(Default)]
-struct Texts {
+struct TextBuffer {
     /// Stored once each.
     held: u64,
     /// Summed over all rows.
     unfolded: u64,
 }
 
-impl Texts {
+impl TextBuffer {
     fn of(series: &Series) -> Self {
         let parts = match series.dtype() {
             DataType::String => series.str().map_or(Vec::new(), |texts| {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use polars::prelude::*;
 use rayon::prelude::*;
 
-use super::hash_aggregate::{MANY, Measure, Tally};
+use super::hash_aggregate::{GroupBy, MANY, Measure};
 use super::plan_inputs::map_inputs;
 use super::scan::{LevelScan, leaves};
 
@@ -40,10 +40,10 @@ fn rewritten(plan: DslPlan) -> PolarsResult<DslPlan> {
 
 /// Partial aggregates per row group.
 #[derive(Default)]
-struct Parts {
+struct PartialAggregates {
     /// One expression over rows per partial aggregate.
     first: Vec<Expr>,
-    /// The same as measures of a [`Tally`], where supported.
+    /// The same as measures of a [`GroupBy`], where supported.
     measures: Vec<Option<Measure>>,
 }
 
@@ -53,7 +53,7 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         return Ok(None);
     }
     let schema = LazyFrame::from(input.clone()).collect_schema()?;
-    let mut parts = Parts::default();
+    let mut parts = PartialAggregates::default();
     let mut last = Vec::with_capacity(aggs.len());
     for agg in aggs {
         let field = agg.to_field(&schema)?;
@@ -61,11 +61,11 @@ fn partial(input: &DslPlan, keys: &[Expr], aggs: &[Expr]) -> PolarsResult<Option
         last.push(merged.cast(field.dtype().clone()).alias(field.name().clone()));
     }
     let names = keys.iter().map(|key| key.to_field(&schema).map(|field| field.name().clone())).collect::<PolarsResult<Vec<_>>>()?;
-    let Parts { first, measures } = parts;
-    // A key without columns is a constant; [`Tally`] needs one value per row.
+    let PartialAggregates { first, measures } = parts;
+    // A key without columns is a constant; [`GroupBy`] needs one value per row.
     let plain = keys.iter().all(|key| !leaves(key).is_empty());
     let measures = measures.into_iter().collect::<Option<Vec<_>>>().filter(|_| plain);
-    let tally = measures.map(|measures| Tally::new(keys, measures));
+    let tally = measures.map(|measures| GroupBy::new(keys, measures));
     let of_group = |group: usize| -> PolarsResult<DataFrame> {
         let rows = LazyFrame::from(over(input, &scan.one_group(group))?);
         if let Some(tally) = &tally {
@@ -181,7 +181,7 @@ fn part_name(at: usize) -> PlSmallStr {
     format!("__part{at}").into()
 }
 
-impl Parts {
+impl PartialAggregates {
     /// Adds a partial aggregate; returns its column.
     fn add(&mut self, expression: Expr, measure: Option<Measure>, schema: &Schema) -> Expr {
         let name = part_name(self.first.len());

@@ -15,7 +15,7 @@ use super::column_names;
 use super::duckdb_arithmetic::meant;
 use super::duckdb_semantics::{column, expression, is_aggregate, literal, name_of, unwrapped};
 use super::engine::{engine_error, values_error};
-use super::from_clause::Joined;
+use super::from_clause::JoinedFrame;
 use super::name_binding::Binder;
 use super::select_plan::{Ctes, Planner};
 use super::sql_dialect::DuckDb;
@@ -50,7 +50,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for values that are not constants; [`crate::error::Kind::TooLarge`] for too many values.
-    pub(super) fn turned(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Option<Joined>> {
+    pub(super) fn turned(&self, factor: &TableFactor, ctes: &Ctes) -> Result<Option<JoinedFrame>> {
         let span = factor.span();
         let (frame, alias) = match factor {
             TableFactor::Table { name, args: Some(args), alias, .. } => match name.to_string().as_str() {
@@ -103,14 +103,14 @@ impl Planner<'_> {
         self.unpivoted(self.source_of(&clauses, ctes)?, columns, [name("__name", "name"), name("__value", "value")], false, ctes)
     }
 
-    fn source_of(&self, clauses: &Clauses, ctes: &Ctes) -> Result<Joined> {
+    fn source_of(&self, clauses: &Clauses, ctes: &Ctes) -> Result<JoinedFrame> {
         match clauses.source() {
             Some(query) => self.named(self.query(query, ctes, None)?.frame, None, ""),
             None => Err(Error::usage("PIVOT has no table").hint("PIVOT data ON split USING count(*)")),
         }
     }
 
-    fn pivoted(&self, source: Joined, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
+    fn pivoted(&self, source: JoinedFrame, pivot: Pivot, ctes: &Ctes) -> Result<LazyFrame> {
         let using = match pivot.using.is_empty() {
             true => vec![ExprWithAlias { expr: expression("count(*)", Vec::new()), alias: None }],
             false => pivot.using,
@@ -183,7 +183,7 @@ impl Planner<'_> {
     }
 
     /// The different values of the expressions, in their order, without nulls.
-    fn found_values(&self, source: &Joined, on: &[Expr], ctes: &Ctes) -> Result<Vec<PivotValue>> {
+    fn found_values(&self, source: &JoinedFrame, on: &[Expr], ctes: &Ctes) -> Result<Vec<PivotValue>> {
         let scope = source.scope(None);
         let mut found: Vec<PivotValue> = vec![PivotValue { values: Vec::new(), name: String::new() }];
         for expr in on {
@@ -234,7 +234,7 @@ impl Planner<'_> {
 
     fn unpivoted(
         &self,
-        source: Joined,
+        source: JoinedFrame,
         columns: Vec<Expr>,
         [name, value]: [String; 2],
         with_nulls: bool,

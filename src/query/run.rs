@@ -10,8 +10,8 @@ use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, df};
 use super::engine::{engine_error, values_error};
 use super::filter::Filter;
 use super::select_plan::Planner;
-use super::source_span::Source;
-use super::sql_dialect::Verb;
+use super::source_span::StatementSource;
+use super::sql_dialect::StatementKind;
 use super::tables::{TableName, Tables};
 use super::{
     QueryResult, bounds, catalogue, duckdb_arithmetic, frames, maps, output, partial_aggregation, sql_dialect, summary, top_k,
@@ -95,29 +95,33 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     let statements = texts.len();
     let mut verbs = Vec::with_capacity(statements);
     for (statement, text) in texts.iter().enumerate() {
-        let source = Source { text, statement, statements };
+        let source = StatementSource { text, statement, statements };
         let tokens = tokens_of(&source)?;
         let (verb, start) = sql_dialect::verb(&source, &tokens).map_err(|error| source.locate_statement(error))?;
-        if statement + 1 < statements && !matches!(verb, Verb::Rows) {
+        if statement + 1 < statements && !matches!(verb, StatementKind::Rows) {
             let error = Error::usage("SHOW, DESCRIBE, SUMMARIZE and EXPLAIN stand in the last statement only");
             return Err(source.locate_statement(error));
         }
         verbs.push((verb, start, tokens));
     }
-    let source = Source { text: sql, statement: statements - 1, statements };
+    let source = StatementSource { text: sql, statement: statements - 1, statements };
     let Some((verb, start, tokens)) = verbs.last() else { return Err(Error::internal("a query has no statement")) };
     match verb {
-        Verb::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
-        Verb::Rows | Verb::Explain | Verb::Describe | Verb::TableInfo | Verb::Summarize => {}
+        StatementKind::ShowTables => return QueryResult::of_texts([("name", tables.names())]),
+        StatementKind::Rows
+        | StatementKind::Explain
+        | StatementKind::Describe
+        | StatementKind::TableInfo
+        | StatementKind::Summarize => {}
     }
     let shown = match verb {
-        Verb::Explain => Shown::Plan { skipped: *start },
-        Verb::Describe => Shown::Columns,
-        Verb::TableInfo => Shown::TableInfo,
-        Verb::Summarize => Shown::Summary,
-        _ => Shown::Rows,
+        StatementKind::Explain => StatementOutput::Plan { skipped: *start },
+        StatementKind::Describe => StatementOutput::Columns,
+        StatementKind::TableInfo => StatementOutput::TableInfo,
+        StatementKind::Summarize => StatementOutput::Summary,
+        _ => StatementOutput::Rows,
     };
-    if matches!(shown, Shown::Columns | Shown::TableInfo | Shown::Summary) {
+    if matches!(shown, StatementOutput::Columns | StatementOutput::TableInfo | StatementOutput::Summary) {
         let subject = sql_dialect::subject(&source, tokens, *start);
         texts.pop();
         texts.push(subject);
@@ -131,7 +135,7 @@ pub fn run(tables: &Tables, query: &Query, ctx: &JobContext) -> Result<QueryResu
     Ok(QueryResult::new(maps::restored(output::to_table(&frame)?, tables)?, truncated))
 }
 
-fn tokens_of(source: &Source) -> Result<sql_dialect::Tokens> {
+fn tokens_of(source: &StatementSource) -> Result<sql_dialect::SqlTokens> {
     if source.text.len() > LONGEST_SQL_BYTES {
         return Err(Error::too_large(format!("the query has {} bytes; 1 MiB is the most", source.text.len())));
     }
@@ -214,7 +218,7 @@ fn on_thread<T: Send + 'static>(ctx: &JobContext, work: impl FnOnce(&JobContext)
 
 /// What is shown of the last statement.
 #[derive(Clone, Copy, PartialEq)]
-enum Shown {
+enum StatementOutput {
     Rows,
     /// The plan of the query behind so many tokens.
     Plan {
@@ -235,7 +239,7 @@ fn collected(
     statements: &[String],
     mut columns: Vec<(String, Vec<String>)>,
     limit: Option<usize>,
-    shown: Shown,
+    shown: StatementOutput,
     ctx: &JobContext,
 ) -> Result<DataFrame> {
     polars::error::set_warning_function(|text, _| tracing::debug!(target: "polars", "{text}"));
@@ -243,11 +247,11 @@ fn collected(
     let mut before: Option<LazyFrame> = None;
     for (number, text) in statements.iter().enumerate() {
         ctx.check()?;
-        let source = Source { text, statement: number, statements: statements.len() };
+        let source = StatementSource { text, statement: number, statements: statements.len() };
         let last = number + 1 == statements.len();
         let all = sql_dialect::tokens(&source)?;
         let tokens = match shown {
-            Shown::Plan { skipped } if last => &all[skipped..],
+            StatementOutput::Plan { skipped } if last => &all[skipped..],
             _ => &all[..],
         };
         let given = before.clone();
@@ -262,15 +266,15 @@ fn collected(
         let planner = Planner::new(source, tokens, &table, &columns, &samplings);
         let mut frame = planner.plan(&tree).map_err(located)?;
         let engine = |error: PolarsError| located(engine_error(&error));
-        if let Some(limit) = limit.filter(|_| last && shown == Shown::Rows) {
+        if let Some(limit) = limit.filter(|_| last && shown == StatementOutput::Rows) {
             // One extra row detects truncation.
             frame = frame.limit(IdxSize::try_from(limit).unwrap_or(IdxSize::MAX).saturating_add(1));
         }
-        if last && !matches!(shown, Shown::Rows | Shown::Summary) {
+        if last && !matches!(shown, StatementOutput::Rows | StatementOutput::Summary) {
             return match shown {
-                Shown::Columns => frame.collect_schema().and_then(|schema| catalogue::described(&schema)),
-                Shown::TableInfo => frame.collect_schema().and_then(|schema| catalogue::table_info(&schema)),
-                Shown::Plan { .. } | Shown::Rows | Shown::Summary => {
+                StatementOutput::Columns => frame.collect_schema().and_then(|schema| catalogue::described(&schema)),
+                StatementOutput::TableInfo => frame.collect_schema().and_then(|schema| catalogue::table_info(&schema)),
+                StatementOutput::Plan { .. } | StatementOutput::Rows | StatementOutput::Summary => {
                     let plan = frame.describe_optimized_plan().map_err(engine)?;
                     let lines: Vec<&str> = plan.lines().collect();
                     df!("Logical Plan" => lines)
@@ -285,7 +289,7 @@ fn collected(
                 .and_then(|frame| bounds::guarded(frame, ctx))
                 .and_then(LazyFrame::collect)
                 .map_err(|error| located(values_error(&error)))?;
-            if shown == Shown::Summary {
+            if shown == StatementOutput::Summary {
                 return summary::summarized(&rows, ctx)?.map_err(|error| located(values_error(&error)));
             }
             return Ok(limit.map_or(rows.clone(), |limit| rows.head(Some(limit.saturating_add(1)))));

@@ -29,16 +29,16 @@ pub(super) enum SampleSize {
 
 /// A sample of rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Sampling {
+pub(super) struct RowSampling {
     pub size: SampleSize,
     /// Seed of REPEATABLE; without it every run draws other rows.
     pub seed: Option<u64>,
 }
 
 /// Samples of USING SAMPLE, each with the position of the SELECT whose FROM it samples.
-pub(super) type Samplings = Vec<(Location, Sampling)>;
+pub(super) type Samplings = Vec<(Location, RowSampling)>;
 
-impl Sampling {
+impl RowSampling {
     /// The TABLESAMPLE of a table, as `sql_dialect` spells it.
     pub fn of_table(factor: &TableFactor) -> Option<Self> {
         let (TableFactor::Table { sample: Some(sample), .. } | TableFactor::Derived { sample: Some(sample), .. }) = factor else {
@@ -62,7 +62,7 @@ impl Sampling {
 }
 
 /// Random rows of a frame, in its order.
-pub(super) fn sampled(frame: LazyFrame, sampling: Sampling) -> LazyFrame {
+pub(super) fn sampled(frame: LazyFrame, sampling: RowSampling) -> LazyFrame {
     // A frame may be planned several times and has the same rows each time.
     let seed = sampling.seed.unwrap_or_else(|| RandomState::new().hash_one(0));
     let draw = move |rows: DataFrame| {

@@ -19,39 +19,39 @@ use crate::table::{LevelTable, RowGroups};
 
 /// Storage of the rows.
 #[derive(Clone)]
-pub(super) enum Rows {
+pub(super) enum ScanRows {
     /// Row groups of a Parquet file.
     Parquet(RowGroups),
     /// Record batches in memory.
     Decoded(Arc<LevelTable>),
 }
 
-impl Rows {
+impl ScanRows {
     fn fields(&self) -> &arrow::datatypes::Fields {
         match self {
-            Rows::Parquet(groups) => groups.schema().fields(),
-            Rows::Decoded(table) => table.schema().fields(),
+            ScanRows::Parquet(groups) => groups.schema().fields(),
+            ScanRows::Decoded(table) => table.schema().fields(),
         }
     }
 
     fn count(&self) -> usize {
         match self {
-            Rows::Parquet(groups) => groups.count(),
-            Rows::Decoded(table) => table.batches().len(),
+            ScanRows::Parquet(groups) => groups.count(),
+            ScanRows::Decoded(table) => table.batches().len(),
         }
     }
 
     fn rows(&self, group: usize) -> usize {
         match self {
-            Rows::Parquet(groups) => groups.rows(group),
-            Rows::Decoded(table) => table.batches().get(group).map_or(0, |batch| batch.num_rows()),
+            ScanRows::Parquet(groups) => groups.rows(group),
+            ScanRows::Decoded(table) => table.batches().get(group).map_or(0, |batch| batch.num_rows()),
         }
     }
 
     fn column(&self, group: usize, column: usize, keep: Option<&BooleanArray>) -> Result<Vec<ArrayRef>> {
         match self {
-            Rows::Parquet(groups) => groups.column(group, column, keep),
-            Rows::Decoded(table) => {
+            ScanRows::Parquet(groups) => groups.column(group, column, keep),
+            ScanRows::Decoded(table) => {
                 let array = table.batches().get(group).and_then(|batch| batch.columns().get(column));
                 let array = array.ok_or_else(|| Error::internal("there is no such column"))?;
                 Ok(vec![match keep {
@@ -65,12 +65,12 @@ impl Rows {
 }
 
 /// Minimum and maximum of a column per row group; `None` without statistics.
-type Bounds = Option<(ArrayRef, ArrayRef)>;
+type ColumnBounds = Option<(ArrayRef, ArrayRef)>;
 
 /// Scan of one level, or of one of its row groups. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct LevelScan {
-    rows: Rows,
+    rows: ScanRows,
     /// The only row group to read; all when `None`.
     only: Option<usize>,
     /// Replacement offset and size columns, used when the file's are wrong.
@@ -85,12 +85,12 @@ pub(super) struct LevelScan {
     /// Row groups that may contain padding, from statistics; computed once for all clones.
     padding: Arc<OnceLock<Vec<bool>>>,
     /// Minimum and maximum per column and row group; computed once for all clones.
-    bounds: Arc<[OnceLock<Bounds>]>,
+    bounds: Arc<[OnceLock<ColumnBounds>]>,
     ctx: JobContext,
 }
 
 /// Columns and filters to read from every row group.
-struct Plan {
+struct ScanPlan {
     /// Predicates to apply in order, cheap ones first, each with its columns.
     steps: Vec<(Expr, Vec<PlSmallStr>)>,
     /// Output columns.
@@ -112,7 +112,7 @@ impl LevelScan {
     /// Scan of a level. `counter` is the name of the row-number column, which no column of the level has. With `hide_padding`,
     /// padding rows are skipped.
     pub fn new(
-        rows: Rows,
+        rows: ScanRows,
         positions: Option<Arc<TruePositions>>,
         counter: &'static str,
         hide_padding: bool,
@@ -169,8 +169,8 @@ impl LevelScan {
     fn may_be_padded(&self, group: usize) -> bool {
         let Some(column) = self.padded else { return false };
         let padding = self.padding.get_or_init(|| match &self.rows {
-            Rows::Parquet(groups) => padding_possible(groups, column),
-            Rows::Decoded(_) => vec![true; self.rows.count()],
+            ScanRows::Parquet(groups) => padding_possible(groups, column),
+            ScanRows::Decoded(_) => vec![true; self.rows.count()],
         });
         padding.get(group).copied().unwrap_or(true)
     }
@@ -178,7 +178,7 @@ impl LevelScan {
     /// A dictionary-encoded text column of one row group, all rows. `None` when it is stored otherwise or rows may be skipped as
     /// padding.
     pub fn numbered(&self, group: usize, name: &str) -> PolarsResult<Option<Numbered>> {
-        let Rows::Parquet(groups) = &self.rows else { return Ok(None) };
+        let ScanRows::Parquet(groups) = &self.rows else { return Ok(None) };
         let Some((column, _)) = self.rows.fields().find(name).filter(|_| !self.may_be_padded(group)) else { return Ok(None) };
         self.ctx.check().map_err(|error| fault(&error))?;
         let Some(read) = groups.numbered(group, column).transpose().map_err(|error| fault(&error))? else { return Ok(None) };
@@ -196,7 +196,7 @@ impl LevelScan {
         LazyFrame::anonymous_scan(Arc::new(self), arguments)
     }
 
-    fn plan(&self, asked: &AnonymousScanArgs) -> PolarsResult<Plan> {
+    fn plan(&self, asked: &AnonymousScanArgs) -> PolarsResult<ScanPlan> {
         let wanted: Vec<PlSmallStr> = match &asked.with_columns {
             Some(names) => names.to_vec(),
             None => self.schema.iter_names().cloned().collect(),
@@ -225,7 +225,7 @@ impl LevelScan {
             }
             _ => None,
         };
-        Ok(Plan { steps, wanted, possible, positions })
+        Ok(ScanPlan { steps, wanted, possible, positions })
     }
 
     /// True for predicates over numeric, temporal and Boolean columns without user-defined functions.
@@ -242,7 +242,7 @@ impl LevelScan {
     /// Marks row groups that can't satisfy `condition` by their statistics. With `only` set, just that group is checked, since a
     /// level with thousands of groups is scanned one at a time.
     fn exclude(&self, condition: &Expr, possible: &mut [bool]) {
-        let Rows::Parquet(groups) = &self.rows else { return };
+        let ScanRows::Parquet(groups) = &self.rows else { return };
         if groups.stored_bytes() < EXCLUDED_FROM_BYTES {
             return;
         }
@@ -285,7 +285,7 @@ impl LevelScan {
     }
 
     /// One column of one row group, filtered by `keep`.
-    fn column(&self, group: usize, name: &str, plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
+    fn column(&self, group: usize, name: &str, plan: &ScanPlan, keep: Option<&BooleanArray>) -> PolarsResult<Column> {
         let start = self.starts.get(group).copied().unwrap_or_default();
         if name == self.counter {
             let rows = (start..start + self.rows.rows(group)).map(|row| row as IdxSize);
@@ -315,14 +315,14 @@ impl LevelScan {
     }
 
     /// Columns of one row group, read in parallel.
-    fn columns(&self, group: usize, names: &[PlSmallStr], plan: &Plan, keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
+    fn columns(&self, group: usize, names: &[PlSmallStr], plan: &ScanPlan, keep: Option<&BooleanArray>) -> PolarsResult<DataFrame> {
         let height = keep.map_or(self.rows.rows(group), BooleanArray::true_count);
         let columns = names.par_iter().map(|name| self.column(group, name, plan, keep)).collect::<PolarsResult<Vec<_>>>()?;
         DataFrame::new(height, columns)
     }
 
     /// Rows of one row group that satisfy the predicates, from its first `most` rows; `None` when there are none.
-    fn group(&self, group: usize, plan: &Plan, most: usize) -> PolarsResult<Option<DataFrame>> {
+    fn group(&self, group: usize, plan: &ScanPlan, most: usize) -> PolarsResult<Option<DataFrame>> {
         self.ctx.check().map_err(|error| fault(&error))?;
         let rows = self.rows.rows(group);
         let mut keep: Option<BooleanArray> = None;

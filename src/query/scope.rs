@@ -7,7 +7,7 @@ use sqlparser::ast::Ident;
 
 /// A column of a table in FROM.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(super) struct ScopeColumn {
     /// Name in the statement.
     pub name: String,
     /// Unique name in the frame.
@@ -21,14 +21,14 @@ pub(super) struct Column {
 pub(super) struct Relation {
     /// Qualifier of its columns.
     pub alias: String,
-    pub columns: Vec<Column>,
+    pub columns: Vec<ScopeColumn>,
 }
 
 /// Tables of a SELECT, and the scope of the enclosing SELECT.
 #[derive(Clone)]
-pub(super) struct Scope<'a> {
+pub(super) struct SelectScope<'a> {
     pub relations: Vec<Relation>,
-    pub outer: Option<&'a Scope<'a>>,
+    pub outer: Option<&'a SelectScope<'a>>,
     /// The rows of FROM, for the subqueries that look at them.
     pub rows: Option<LazyFrame>,
     /// Columns of the enclosing SELECT that are joined to the frame: their name there, and here.
@@ -39,7 +39,7 @@ pub(super) struct Scope<'a> {
 
 /// Result of a name lookup.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Found {
+pub(super) enum NameLookup {
     /// A column of the frame, and the number of parts of the name that it takes; further parts are struct fields.
     Column {
         inner: String,
@@ -50,8 +50,8 @@ pub(super) enum Found {
     Nothing,
 }
 
-impl<'a> Scope<'a> {
-    pub fn new(relations: Vec<Relation>, outer: Option<&'a Scope<'a>>) -> Self {
+impl<'a> SelectScope<'a> {
+    pub fn new(relations: Vec<Relation>, outer: Option<&'a SelectScope<'a>>) -> Self {
         let mut by_name: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
         for (table, relation) in relations.iter().enumerate() {
             for (at, column) in relation.columns.iter().enumerate().filter(|(_, column)| !column.qualified_only) {
@@ -66,8 +66,8 @@ impl<'a> Scope<'a> {
 
     /// Resolves a name: `id`, `data.id`, `st.field`, `data.st.field`. Case-insensitive unless a column matches exactly; `bands`
     /// finds `l1:bands` if no other level has such a column.
-    pub fn find(&self, parts: &[Ident]) -> Found {
-        let Some(first) = parts.first() else { return Found::Nothing };
+    pub fn find(&self, parts: &[Ident]) -> NameLookup {
+        let Some(first) = parts.first() else { return NameLookup::Nothing };
         if let Some(second) = parts.get(1) {
             let table = self.relations.iter().find(|relation| relation.alias.eq_ignore_ascii_case(&first.value));
             if let Some(relation) = table {
@@ -79,30 +79,30 @@ impl<'a> Scope<'a> {
                     found.next().filter(|_| found.next().is_none())
                 };
                 if let Some(column) = exact.or_else(alike).or_else(short) {
-                    return Found::Column { inner: column.inner.clone(), parts: 2 };
+                    return NameLookup::Column { inner: column.inner.clone(), parts: 2 };
                 }
             }
         }
         let lower = first.value.to_lowercase();
         let places = self.by_name.get(&lower).or_else(|| self.by_name.get(&format!("*:{lower}")));
-        let Some(places) = places else { return Found::Nothing };
+        let Some(places) = places else { return NameLookup::Nothing };
         let column = |(table, at): &(usize, usize)| &self.relations[*table].columns[*at];
         let exact: Vec<&(usize, usize)> = places.iter().filter(|place| column(place).name == first.value).collect();
         let candidates = if exact.is_empty() { places.iter().collect() } else { exact };
         match candidates.as_slice() {
-            [only] => Found::Column { inner: column(only).inner.clone(), parts: 1 },
+            [only] => NameLookup::Column { inner: column(only).inner.clone(), parts: 1 },
             several => {
                 let written = |place: &&(usize, usize)| {
                     let (alias, name) = (&self.relations[place.0].alias, &column(place).name);
                     if self.relations.len() > 1 { format!("{alias}.\"{name}\"") } else { format!("\"{name}\"") }
                 };
-                Found::Ambiguous(several.iter().map(written).collect())
+                NameLookup::Ambiguous(several.iter().map(written).collect())
             }
         }
     }
 
     /// Columns of `*`, or of `alias.*`; `None` for an unknown alias.
-    pub fn visible(&self, alias: Option<&str>) -> Option<Vec<&Column>> {
+    pub fn visible(&self, alias: Option<&str>) -> Option<Vec<&ScopeColumn>> {
         match alias {
             None => {
                 Some(self.relations.iter().flat_map(|relation| &relation.columns).filter(|column| !column.qualified_only).collect())

@@ -10,14 +10,14 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::duckdb_semantics::{column, expression, literal, name_of, span_of, unwrapped};
-use super::scope::{Found, Scope};
-use super::source_span::Source;
+use super::scope::{NameLookup, SelectScope};
+use super::source_span::StatementSource;
 use super::text_patterns::of_like;
 use super::{advice, column_names};
 use crate::error::{Error, Result};
 
 /// A result column.
-pub(super) struct Item {
+pub(super) struct ResultColumn {
     pub expr: Expr,
     pub name: String,
     /// True when named by AS.
@@ -30,9 +30,14 @@ pub(super) struct Item {
 ///
 /// # Errors
 /// For tables and columns that don't exist, with their position.
-pub(super) fn select_list(source: Source, select: &Select, scope: &Scope, schema: &Schema) -> Result<Vec<Item>> {
+pub(super) fn select_list(
+    source: StatementSource,
+    select: &Select,
+    scope: &SelectScope,
+    schema: &Schema,
+) -> Result<Vec<ResultColumn>> {
     let mut items = Vec::new();
-    let plain = |expr: Expr, name: String, is_alias: bool| Item { expr, name, is_alias, unnests: false };
+    let plain = |expr: Expr, name: String, is_alias: bool| ResultColumn { expr, name, is_alias, unnests: false };
     if select.projection.is_empty() && select.flavor == SelectFlavor::FromFirstNoSelect {
         let columns = scope.visible(None).unwrap_or_default();
         items.extend(columns.into_iter().map(|found| plain(column(&found.inner), found.name.clone(), false)));
@@ -78,9 +83,9 @@ pub(super) fn select_list(source: Source, select: &Select, scope: &Scope, schema
 
 /// Adds the columns of `*` or `table.*`.
 fn wildcard(
-    source: Source,
-    items: &mut Vec<Item>,
-    scope: &Scope,
+    source: StatementSource,
+    items: &mut Vec<ResultColumn>,
+    scope: &SelectScope,
     table: Option<&Ident>,
     options: &WildcardAdditionalOptions,
 ) -> Result<()> {
@@ -120,7 +125,7 @@ fn wildcard(
             options.opt_replace.iter().flat_map(|replace| &replace.items).find(|one| same(&one.column_name.value, &found.name));
         let expr = replaced.map_or_else(|| column(&found.inner), |one| one.expr.clone());
         let name = renamed.iter().find(|(old, _)| same(&old.value, &found.name)).map_or(&found.name, |(_, new)| &new.value);
-        items.push(Item { expr, name: name.clone(), is_alias: false, unnests: false });
+        items.push(ResultColumn { expr, name: name.clone(), is_alias: false, unnests: false });
     }
     Ok(())
 }
@@ -181,7 +186,7 @@ fn excluded(options: &WildcardAdditionalOptions) -> Vec<String> {
 }
 
 /// Expands `COLUMNS(…)` to one expression per column; `None` without it.
-fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<Expr>>> {
+fn columns_of(source: StatementSource, expr: &Expr, scope: &SelectScope) -> Result<Option<Vec<Expr>>> {
     let is_columns = |part: &Expr| matches!(part, Expr::Function(function) if name_of(function) == "columns");
     let found = visit_expressions(expr, |part| match part {
         Expr::Function(function) if is_columns(part) => ControlFlow::Break((Chosen::of(function), span_of(function))),
@@ -193,7 +198,7 @@ fn columns_of(source: Source, expr: &Expr, scope: &Scope) -> Result<Option<Vec<E
         return Err(source.locate(Error::usage("COLUMNS takes a pattern, *, or a list of names").hint(hint), span));
     };
     let columns = scope.visible(None).unwrap_or_default();
-    let of = |found: &super::scope::Column| {
+    let of = |found: &super::scope::ScopeColumn| {
         let mut expr = expr.clone();
         let _ = sqlparser::ast::visit_expressions_mut(&mut expr, |part| {
             if is_columns(part) {
@@ -212,11 +217,11 @@ fn field(of: &Expr, name: &str) -> Expr {
 }
 
 /// The fields of a struct as columns: `st.*`, and `unnest(st)`. `None` for a value that is no struct.
-fn fields_of(expr: &Expr, scope: &Scope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
+fn fields_of(expr: &Expr, scope: &SelectScope, schema: &Schema) -> Option<Vec<(Expr, String)>> {
     match unwrapped(expr) {
         Expr::Dictionary(fields) => Some(fields.iter().map(|field| (*field.value.clone(), field.key.value.clone())).collect()),
         Expr::Identifier(ident) => {
-            let Found::Column { inner, parts: 1 } = scope.find(std::slice::from_ref(ident)) else { return None };
+            let NameLookup::Column { inner, parts: 1 } = scope.find(std::slice::from_ref(ident)) else { return None };
             match schema.get(&inner) {
                 Some(DataType::Struct(fields)) => {
                     Some(fields.iter().map(|found| (field(expr, found.name()), found.name().to_string())).collect())

@@ -20,18 +20,18 @@ use sqlparser::tokenizer::{Location, Span, TokenWithSpan};
 
 use super::duckdb_arithmetic::meant;
 use super::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
-use super::engine::{Engine, engine_error, refusal, values_error};
+use super::engine::{SqlEngine, engine_error, refusal, values_error};
 use super::from_clause::unnested_together;
-use super::grouping::{Groups, text_of};
+use super::grouping::{SelectGroups, text_of};
 use super::name_binding::Binder;
 use super::nested_plans::with_common_types;
-use super::sampling::{Sampling, sampled};
-use super::scope::{Found, Scope, UniqueNames};
-use super::select_list::{Item, select_list};
-use super::source_span::Source;
+use super::sampling::{RowSampling, sampled};
+use super::scope::{NameLookup, SelectScope, UniqueNames};
+use super::select_list::{ResultColumn, select_list};
+use super::source_span::StatementSource;
 use super::subquery_rewrite::{Attached, count_of};
 use super::token_spellings::PERCENT;
-use super::windowing::{NamedWindows, Windows};
+use super::windowing::{NamedWindows, SelectWindows};
 use crate::error::{Error, Result};
 
 /// Maximum number of result columns over all SELECT lists of a statement.
@@ -60,22 +60,22 @@ impl Ctes {
 
 /// Plans one statement.
 pub(super) struct Planner<'a> {
-    pub source: Source<'a>,
+    pub source: StatementSource<'a>,
     pub tokens: &'a [TokenWithSpan],
     /// Looks up a table of the dataset.
     pub table: &'a dyn Fn(&str) -> Result<Option<LazyFrame>>,
     /// All tables with their columns, for errors.
     pub columns: &'a [(String, Vec<String>)],
     /// Runs SQL of the engine over frames.
-    pub engine: Engine<'a>,
+    pub engine: SqlEngine<'a>,
     /// Samples that SELECTs take of their FROM.
-    samplings: &'a [(Location, Sampling)],
+    samplings: &'a [(Location, RowSampling)],
     unfolded: Cell<usize>,
     items: Cell<usize>,
 }
 
 /// A planned query.
-pub(super) struct Planned {
+pub(super) struct PlannedQuery {
     pub frame: LazyFrame,
     /// Result columns, without `key_names`.
     pub names: Vec<String>,
@@ -87,7 +87,7 @@ pub(super) struct Planned {
 }
 
 /// A sort key.
-enum Key {
+enum SortKey {
     /// Index of a result column.
     Item(usize),
     /// Index into the other expressions.
@@ -96,13 +96,13 @@ enum Key {
 
 impl<'a> Planner<'a> {
     pub fn new(
-        source: Source<'a>,
+        source: StatementSource<'a>,
         tokens: &'a [TokenWithSpan],
         table: &'a dyn Fn(&str) -> Result<Option<LazyFrame>>,
         columns: &'a [(String, Vec<String>)],
-        samplings: &'a [(Location, Sampling)],
+        samplings: &'a [(Location, RowSampling)],
     ) -> Self {
-        let engine = Engine::new(source, tokens, columns);
+        let engine = SqlEngine::new(source, tokens, columns);
         Self { source, tokens, table, columns, engine, samplings, unfolded: Cell::new(0), items: Cell::new(0) }
     }
 
@@ -121,13 +121,13 @@ impl<'a> Planner<'a> {
     pub fn condition(&self, frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let mut frame = frame;
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
-        let columns = schema.iter_names().map(|name| super::scope::Column {
+        let columns = schema.iter_names().map(|name| super::scope::ScopeColumn {
             name: name.to_string(),
             inner: name.to_string(),
             qualified_only: false,
         });
         let relation = super::scope::Relation { alias: "data".into(), columns: columns.collect() };
-        let scope = Scope::new(vec![relation], None);
+        let scope = SelectScope::new(vec![relation], None);
         let ctes = Ctes(vec![("data".into(), frame.clone())]);
         let mut binder = Binder::new(self, &scope, &ctes, &[]);
         let bound = binder.bind_inside(condition)?;
@@ -202,7 +202,7 @@ impl<'a> Planner<'a> {
     ///
     /// # Errors
     /// As [`Planner::plan`].
-    pub fn query(&self, query: &Query, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
+    pub fn query(&self, query: &Query, ctes: &Ctes, outer: Option<&SelectScope>) -> Result<PlannedQuery> {
         let unsupported = [
             (query.for_clause.is_some(), "FOR"),
             (query.format_clause.is_some(), "FORMAT"),
@@ -334,19 +334,19 @@ impl<'a> Planner<'a> {
         Ok((limit.transpose()?, offset.map(number).transpose()?.unwrap_or(0)))
     }
 
-    fn planned(&self, mut frame: LazyFrame) -> Result<Planned> {
+    fn planned(&self, mut frame: LazyFrame) -> Result<PlannedQuery> {
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
         let names = schema.iter_names().map(|name| name.to_string()).collect();
-        Ok(Planned { frame, names, keys: Vec::new(), key_names: Vec::new(), is_one_group: false })
+        Ok(PlannedQuery { frame, names, keys: Vec::new(), key_names: Vec::new(), is_one_group: false })
     }
 
-    fn body(&self, body: &SetExpr, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
+    fn body(&self, body: &SetExpr, ctes: &Ctes, outer: Option<&SelectScope>) -> Result<PlannedQuery> {
         match body {
             SetExpr::Select(select) => self.select(select, None, ctes, outer),
             SetExpr::Query(query) => self.query(query, ctes, outer),
             SetExpr::SetOperation { left, op, set_quantifier, right } => self.combined(left, *op, *set_quantifier, right, ctes),
             SetExpr::Values(values) => {
-                let scope = Scope::new(Vec::new(), None);
+                let scope = SelectScope::new(Vec::new(), None);
                 let mut one = self.from(&[], &mut Vec::new(), ctes)?.frame;
                 let mut rows = Vec::with_capacity(values.rows.len());
                 for row in &values.rows {
@@ -376,7 +376,7 @@ impl<'a> Planner<'a> {
         quantifier: SetQuantifier,
         right: &SetExpr,
         ctes: &Ctes,
-    ) -> Result<Planned> {
+    ) -> Result<PlannedQuery> {
         let (left, mut other) = (self.body(left, ctes, None)?, self.body(right, ctes, None)?);
         let by_name = matches!(quantifier, SetQuantifier::ByName | SetQuantifier::AllByName | SetQuantifier::DistinctByName);
         if !by_name {
@@ -402,15 +402,15 @@ impl<'a> Planner<'a> {
     }
 
     /// Sorts the result of a set operation by its columns.
-    fn sorted(&self, mut planned: Planned, order: Option<&OrderBy>, ctes: &Ctes) -> Result<Planned> {
+    fn sorted(&self, mut planned: PlannedQuery, order: Option<&OrderBy>, ctes: &Ctes) -> Result<PlannedQuery> {
         let Some(order) = order else { return Ok(planned) };
-        let columns = planned.names.iter().map(|name| super::scope::Column {
+        let columns = planned.names.iter().map(|name| super::scope::ScopeColumn {
             name: name.clone(),
             inner: name.clone(),
             qualified_only: false,
         });
         let relation = super::scope::Relation { alias: String::new(), columns: columns.collect() };
-        let scope = Scope::new(vec![relation], None);
+        let scope = SelectScope::new(vec![relation], None);
         let (mut by, mut computed) = (Vec::new(), Vec::new());
         for (key, options) in self.order_keys(order, planned.names.len())? {
             let name = match key {
@@ -466,7 +466,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans one SELECT with its ORDER BY.
-    fn select(&self, select: &Select, order: Option<&OrderBy>, ctes: &Ctes, outer: Option<&Scope>) -> Result<Planned> {
+    fn select(&self, select: &Select, order: Option<&OrderBy>, ctes: &Ctes, outer: Option<&SelectScope>) -> Result<PlannedQuery> {
         self.check_clauses(select)?;
         let mut select = select.clone();
         let named = std::mem::take(&mut select.named_window).into_iter().map(|window| (window.0, window.1)).collect();
@@ -547,23 +547,22 @@ impl<'a> Planner<'a> {
         let mut having = select.having.as_ref().map(&mut bind).transpose()?;
         let mut qualify = select.qualify.as_ref().map(&mut bind).transpose()?;
         let mut others: Vec<Expr> = Vec::new();
-        let mut by: Vec<(Key, OrderByOptions)> = Vec::new();
+        let mut by: Vec<(SortKey, OrderByOptions)> = Vec::new();
         if let Some(order) = order {
             for (key, options) in self.order_keys(order, items.len())? {
                 let key = match key {
-                    Ok(place) => Key::Item(place),
+                    Ok(place) => SortKey::Item(place),
                     Err(expr) => {
-                        let named =
-                            |item: &Item| matches!(&expr, Expr::Identifier(ident) if item.name.eq_ignore_ascii_case(&ident.value));
+                        let named = |item: &ResultColumn| matches!(&expr, Expr::Identifier(ident) if item.name.eq_ignore_ascii_case(&ident.value));
                         match items.iter().position(named) {
-                            Some(place) => Key::Item(place),
+                            Some(place) => SortKey::Item(place),
                             None => {
                                 let bound = bind(&expr)?;
                                 match items.iter().position(|item| !item.unnests && text_of(&item.expr) == text_of(&bound)) {
-                                    Some(place) => Key::Item(place),
+                                    Some(place) => SortKey::Item(place),
                                     None => {
                                         others.push(bound);
-                                        Key::Other(others.len() - 1)
+                                        SortKey::Other(others.len() - 1)
                                     }
                                 }
                             }
@@ -589,7 +588,7 @@ impl<'a> Planner<'a> {
         let has_aggregate = items.iter().map(|item| &item.expr).chain(&having).chain(&qualify).chain(&others).any(aggregates);
         let grouped = keys.is_some() || having.is_some() || has_aggregate;
         if grouped {
-            let mut groups = Groups::new(&self.engine);
+            let mut groups = SelectGroups::new(&self.engine);
             for key in keys.iter().flat_map(|keys| &keys.keys) {
                 self.check_rows_only(key, "GROUP BY", "group in a subquery, then again around it")?;
                 groups.key(key.clone());
@@ -624,7 +623,7 @@ impl<'a> Planner<'a> {
             frame = self.engine.filtered(frame, having)?;
         }
 
-        let mut windows = Windows::new(&self.engine);
+        let mut windows = SelectWindows::new(&self.engine);
         let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut qualify).chain(&mut others);
         for expr in exprs {
             windows.lower(expr)?;
@@ -639,7 +638,7 @@ impl<'a> Planner<'a> {
         }
 
         let planned = self.result(frame, select, items, others, sort_keys, by, ties)?;
-        Ok(Planned { is_one_group: grouped && keys.is_none(), ..planned })
+        Ok(PlannedQuery { is_one_group: grouped && keys.is_none(), ..planned })
     }
 
     /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names there.
@@ -648,7 +647,7 @@ impl<'a> Planner<'a> {
         select: &Select,
         conditions: &[Expr],
         order: Option<&OrderBy>,
-        scope: &Scope,
+        scope: &SelectScope,
         aliases: &[(String, Expr)],
     ) -> Vec<String> {
         let Some(outer) = scope.outer else { return Vec::new() };
@@ -665,7 +664,7 @@ impl<'a> Planner<'a> {
     fn with_rows_around(
         &self,
         frame: LazyFrame,
-        scope: &mut Scope,
+        scope: &mut SelectScope,
         around: Vec<String>,
         ties: &mut Vec<(Expr, String)>,
     ) -> Result<LazyFrame> {
@@ -686,12 +685,12 @@ impl<'a> Planner<'a> {
         &self,
         frame: LazyFrame,
         select: &Select,
-        items: Vec<Item>,
+        items: Vec<ResultColumn>,
         others: Vec<Expr>,
         sort_keys: usize,
-        by: Vec<(Key, OrderByOptions)>,
+        by: Vec<(SortKey, OrderByOptions)>,
         ties: Vec<(Expr, String)>,
-    ) -> Result<Planned> {
+    ) -> Result<PlannedQuery> {
         let mut computed: Vec<(Expr, String)> = Vec::new();
         let mut place = |expr: &Expr, needs_own: bool| match unwrapped(expr) {
             Expr::Identifier(ident) if !needs_own => ident.value.clone(),
@@ -717,9 +716,9 @@ impl<'a> Planner<'a> {
         let sorting: Vec<(String, OrderByOptions)> = by
             .iter()
             .map(|(key, options)| match key {
-                Key::Item(at) if is_distinct => (names[*at].clone(), *options),
-                Key::Item(at) => (inner[*at].clone(), *options),
-                Key::Other(at) => (others[*at].clone(), *options),
+                SortKey::Item(at) if is_distinct => (names[*at].clone(), *options),
+                SortKey::Item(at) => (inner[*at].clone(), *options),
+                SortKey::Other(at) => (others[*at].clone(), *options),
             })
             .collect();
         let frame = match &select.distinct {
@@ -737,11 +736,11 @@ impl<'a> Planner<'a> {
             }
             _ => ordered(frame, &sorting).select(shown()),
         };
-        Ok(Planned { frame, names, keys: ties, key_names, is_one_group: false })
+        Ok(PlannedQuery { frame, names, keys: ties, key_names, is_one_group: false })
     }
 
     /// For a correlating equality in WHERE: the outer and the inner side.
-    fn tie(&self, condition: &Expr, scope: &Scope, ctes: &Ctes) -> Result<Option<(Expr, Expr)>> {
+    fn tie(&self, condition: &Expr, scope: &SelectScope, ctes: &Ctes) -> Result<Option<(Expr, Expr)>> {
         let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = unwrapped(condition) else { return Ok(None) };
         if scope.outer.is_none() {
             return Ok(None);
@@ -782,7 +781,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The SELECT list, expanded to named columns.
-    fn items(&self, select: &Select, scope: &Scope, schema: &Schema) -> Result<Vec<Item>> {
+    fn items(&self, select: &Select, scope: &SelectScope, schema: &Schema) -> Result<Vec<ResultColumn>> {
         let items = select_list(self.source, select, scope, schema)?;
         self.items.set(self.items.get() + items.len());
         if self.items.get() > ITEMS_MAX {
@@ -796,7 +795,7 @@ impl<'a> Planner<'a> {
     fn group_keys(
         &self,
         select: &Select,
-        items: &[Item],
+        items: &[ResultColumn],
         bind: &mut dyn FnMut(&Expr) -> Result<Expr>,
     ) -> Result<Option<GroupKeys>> {
         let mut found = GroupKeys::default();
@@ -849,7 +848,7 @@ impl<'a> Planner<'a> {
     }
 
     /// A key of GROUP BY: an expression, or the number of a result column.
-    fn group_key(&self, expr: &Expr, items: &[Item], bind: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
+    fn group_key(&self, expr: &Expr, items: &[ResultColumn], bind: &mut dyn FnMut(&Expr) -> Result<Expr>) -> Result<Expr> {
         let Some(number) = count_of(expr) else { return bind(expr) };
         let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let error = || Error::usage(format!("there is no result column {number}"));
@@ -897,8 +896,8 @@ fn cube_sets(groups: &[Vec<Expr>]) -> Option<Vec<Vec<Expr>>> {
 
 /// Finds the columns of the enclosing SELECT in the expressions of a SELECT, not in its subqueries.
 struct NamesAround<'s> {
-    scope: &'s Scope<'s>,
-    outer: &'s Scope<'s>,
+    scope: &'s SelectScope<'s>,
+    outer: &'s SelectScope<'s>,
     aliases: &'s [(String, Expr)],
     /// Number of subqueries around the expression.
     depth: usize,
@@ -929,9 +928,9 @@ impl Visitor for NamesAround<'_> {
             _ => false,
         };
         if self.depth == 0
-            && self.scope.find(parts) == Found::Nothing
+            && self.scope.find(parts) == NameLookup::Nothing
             && !is_alias()
-            && let Found::Column { inner, .. } = self.outer.find(parts)
+            && let NameLookup::Column { inner, .. } = self.outer.find(parts)
             && !self.found.contains(&inner)
         {
             self.found.push(inner);

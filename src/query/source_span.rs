@@ -6,7 +6,7 @@ use crate::error::{Cause, Error, SqlSpan};
 
 /// One statement of a query.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'a> {
+pub(super) struct StatementSource<'a> {
     pub text: &'a str,
     /// 0-based number of the statement in the query.
     pub statement: usize,
@@ -14,7 +14,7 @@ pub(super) struct Source<'a> {
     pub statements: usize,
 }
 
-impl<'a> Source<'a> {
+impl<'a> StatementSource<'a> {
     /// A single statement or condition.
     pub fn alone(text: &'a str) -> Self {
         Self { text, statement: 0, statements: 1 }
@@ -66,12 +66,12 @@ mod tests {
 
     #[test]
     fn spans_are_lines_and_columns_for_people_and_bytes_for_the_editor() {
-        let source = Source { text: "SELECT id\nFROM data WHERE clüd > 1", statement: 1, statements: 3 };
+        let source = StatementSource { text: "SELECT id\nFROM data WHERE clüd > 1", statement: 1, statements: 3 };
         let span = Span::new(Location::new(2, 17), Location::new(2, 21));
         let error = source.locate(Error::usage("no"), span);
         assert_eq!(error.place(), Some("statement 2: line 2, column 17"));
         let Some(Cause::Sql(found)) = error.causes().next() else { panic!("{error:?}") };
         assert_eq!((found.statement, &source.text[found.start..found.end]), (1, "clüd"));
-        assert_eq!(Source::alone("SELECT").locate(Error::usage("no"), Span::empty()).place(), None);
+        assert_eq!(StatementSource::alone("SELECT").locate(Error::usage("no"), Span::empty()).place(), None);
     }
 }

@@ -19,7 +19,7 @@ use crate::text::PrintableLine;
 
 /// Signature of a function; geometries are WKB.
 #[derive(Clone, Copy)]
-enum Kind {
+enum SpatialSignature {
     /// Geometry → number.
     Measure(fn(&[u8]) -> Option<f64>),
     /// Two geometries → number.
@@ -49,52 +49,52 @@ enum Kind {
 }
 
 /// Functions by lower-case name. All computations are planar, in the units of the geometry's coordinates.
-const FUNCTIONS: [(&str, Kind); 42] = [
-    ("st_x", Kind::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
-    ("st_y", Kind::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
-    ("st_xmin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
-    ("st_ymin", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[1]))),
-    ("st_xmax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2]))),
-    ("st_ymax", Kind::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3]))),
-    ("st_area", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area()))),
-    ("st_length", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| length(&geometry)))),
-    ("st_intersects", Kind::Relation(|a, b| a.intersects(b))),
-    ("st_contains", Kind::Relation(|a, b| a.contains(b))),
-    ("st_distance", Kind::Between(|a, b| geo::Euclidean.distance(a, b))),
-    ("st_distance_sphere", Kind::Between(on_a_sphere)),
-    ("st_dwithin", Kind::Near),
-    ("st_equals", Kind::Relation(|a, b| a.relate(b).is_equal_topo())),
-    ("st_touches", Kind::Relation(|a, b| a.relate(b).is_touches())),
-    ("st_disjoint", Kind::Relation(|a, b| a.relate(b).is_disjoint())),
-    ("st_overlaps", Kind::Relation(|a, b| a.relate(b).is_overlaps())),
-    ("st_crosses", Kind::Relation(|a, b| a.relate(b).is_crosses())),
-    ("st_covers", Kind::Relation(|a, b| a.relate(b).is_covers())),
-    ("st_coveredby", Kind::Relation(|a, b| a.relate(b).is_coveredby())),
-    ("st_perimeter", Kind::Measure(|wkb| parse_wkb(wkb).map(|geometry| perimeter(&geometry)))),
-    ("st_npoints", Kind::Count(|geometry| geometry.coords_count() as i64)),
-    ("st_numpoints", Kind::Count(|geometry| geometry.coords_count() as i64)),
-    ("st_isempty", Kind::Truth(|geometry| geometry.is_empty())),
-    ("st_isvalid", Kind::Truth(|geometry| geometry.is_valid())),
-    ("st_geometrytype", Kind::Text(|geometry| type_of(geometry).to_owned())),
-    ("st_envelope", Kind::Made(|wkb| parse_wkb(wkb)?.bounding_rect().map(|bounds| write(&envelope(bounds))))),
-    ("st_convexhull", Kind::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?))))),
-    ("st_flipcoordinates", Kind::Made(|wkb| Some(write(&parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }))))),
-    ("st_simplify", Kind::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance)))),
-    ("st_buffer", Kind::WithNumber(buffer)),
-    ("st_transform", Kind::Transform),
-    ("st_within", Kind::Relation(|a, b| b.contains(a))),
-    ("st_centroid", Kind::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into())))),
-    ("st_geomfromwkb", Kind::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec()))),
+const FUNCTIONS: [(&str, SpatialSignature); 42] = [
+    ("st_x", SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(x, _)| x))),
+    ("st_y", SpatialSignature::Measure(|wkb| wkb_point(wkb).map(|(_, y)| y))),
+    ("st_xmin", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[0]))),
+    ("st_ymin", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[1]))),
+    ("st_xmax", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[2]))),
+    ("st_ymax", SpatialSignature::Measure(|wkb| wkb_bounds(wkb).map(|bounds| bounds[3]))),
+    ("st_area", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| geometry.unsigned_area()))),
+    ("st_length", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| length(&geometry)))),
+    ("st_intersects", SpatialSignature::Relation(|a, b| a.intersects(b))),
+    ("st_contains", SpatialSignature::Relation(|a, b| a.contains(b))),
+    ("st_distance", SpatialSignature::Between(|a, b| geo::Euclidean.distance(a, b))),
+    ("st_distance_sphere", SpatialSignature::Between(on_a_sphere)),
+    ("st_dwithin", SpatialSignature::Near),
+    ("st_equals", SpatialSignature::Relation(|a, b| a.relate(b).is_equal_topo())),
+    ("st_touches", SpatialSignature::Relation(|a, b| a.relate(b).is_touches())),
+    ("st_disjoint", SpatialSignature::Relation(|a, b| a.relate(b).is_disjoint())),
+    ("st_overlaps", SpatialSignature::Relation(|a, b| a.relate(b).is_overlaps())),
+    ("st_crosses", SpatialSignature::Relation(|a, b| a.relate(b).is_crosses())),
+    ("st_covers", SpatialSignature::Relation(|a, b| a.relate(b).is_covers())),
+    ("st_coveredby", SpatialSignature::Relation(|a, b| a.relate(b).is_coveredby())),
+    ("st_perimeter", SpatialSignature::Measure(|wkb| parse_wkb(wkb).map(|geometry| perimeter(&geometry)))),
+    ("st_npoints", SpatialSignature::Count(|geometry| geometry.coords_count() as i64)),
+    ("st_numpoints", SpatialSignature::Count(|geometry| geometry.coords_count() as i64)),
+    ("st_isempty", SpatialSignature::Truth(|geometry| geometry.is_empty())),
+    ("st_isvalid", SpatialSignature::Truth(|geometry| geometry.is_valid())),
+    ("st_geometrytype", SpatialSignature::Text(|geometry| type_of(geometry).to_owned())),
+    ("st_envelope", SpatialSignature::Made(|wkb| parse_wkb(wkb)?.bounding_rect().map(|bounds| write(&envelope(bounds))))),
+    ("st_convexhull", SpatialSignature::Made(|wkb| Some(write(&convex_hull(&parse_wkb(wkb)?))))),
+    ("st_flipcoordinates", SpatialSignature::Made(|wkb| Some(write(&parse_wkb(wkb)?.map_coords(|at| Coord { x: at.y, y: at.x }))))),
+    ("st_simplify", SpatialSignature::WithNumber(|geometry, tolerance| Ok(simplified(geometry, tolerance)))),
+    ("st_buffer", SpatialSignature::WithNumber(buffer)),
+    ("st_transform", SpatialSignature::Transform),
+    ("st_within", SpatialSignature::Relation(|a, b| b.contains(a))),
+    ("st_centroid", SpatialSignature::Made(|wkb| parse_wkb(wkb)?.centroid().map(|point| write(&point.into())))),
+    ("st_geomfromwkb", SpatialSignature::Made(|wkb| parse_wkb(wkb).map(|_| wkb.to_vec()))),
     (
         "st_makeenvelope",
-        Kind::OfNumbers(4, |n| Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] }).to_polygon().into()),
+        SpatialSignature::OfNumbers(4, |n| Rect::new(Coord { x: n[0], y: n[1] }, Coord { x: n[2], y: n[3] }).to_polygon().into()),
     ),
-    ("st_point", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
-    ("st_makepoint", Kind::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
-    ("st_geomfromtext", Kind::OfText),
-    ("st_astext", Kind::Text(to_text)),
-    ("st_asgeojson", Kind::Text(|geometry| to_json(geometry).to_string())),
-    ("mode", Kind::Mode),
+    ("st_point", SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
+    ("st_makepoint", SpatialSignature::OfNumbers(2, |n| Point::new(n[0], n[1]).into())),
+    ("st_geomfromtext", SpatialSignature::OfText),
+    ("st_astext", SpatialSignature::Text(to_text)),
+    ("st_asgeojson", SpatialSignature::Text(|geometry| to_json(geometry).to_string())),
+    ("mode", SpatialSignature::Mode),
 ];
 
 /// The names of the functions of this module.
@@ -107,35 +107,39 @@ pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
     FUNCTIONS.iter().find(|(known, _)| *known == name).map(|(name, kind)| user_function(name, *kind))
 }
 
-fn user_function(name: &'static str, kind: Kind) -> UserDefinedFunction {
+fn user_function(name: &'static str, kind: SpatialSignature) -> UserDefinedFunction {
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> { evaluate(name, kind, columns) };
     let field = move |_: &Schema, fields: &[Field]| {
         let first = fields.first();
         let dtype = match kind {
-            Kind::Measure(_) | Kind::Between(_) => DataType::Float64,
-            Kind::Relation(_) | Kind::Near | Kind::Truth(_) => DataType::Boolean,
-            Kind::Count(_) => DataType::Int64,
-            Kind::WithNumber(_) | Kind::Transform | Kind::Made(_) | Kind::OfNumbers(..) | Kind::OfText => DataType::Binary,
-            Kind::Text(_) => DataType::String,
-            Kind::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
+            SpatialSignature::Measure(_) | SpatialSignature::Between(_) => DataType::Float64,
+            SpatialSignature::Relation(_) | SpatialSignature::Near | SpatialSignature::Truth(_) => DataType::Boolean,
+            SpatialSignature::Count(_) => DataType::Int64,
+            SpatialSignature::WithNumber(_)
+            | SpatialSignature::Transform
+            | SpatialSignature::Made(_)
+            | SpatialSignature::OfNumbers(..)
+            | SpatialSignature::OfText => DataType::Binary,
+            SpatialSignature::Text(_) => DataType::String,
+            SpatialSignature::Mode => first.map_or(DataType::Null, |field| field.dtype().clone()),
         };
         Ok(Field::new(first.map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = match kind {
-        Kind::Mode => FunctionOptions::aggregation(),
+        SpatialSignature::Mode => FunctionOptions::aggregation(),
         _ => FunctionOptions::elementwise(),
     };
     function
 }
 
-fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> {
+fn evaluate(name: &str, kind: SpatialSignature, columns: &[Column]) -> PolarsResult<Column> {
     let wanted = match kind {
-        Kind::Relation(_) | Kind::Between(_) | Kind::WithNumber(_) => 2,
-        Kind::Near => 3,
-        Kind::Transform if columns.len() == 4 => 4,
-        Kind::Transform => 3,
-        Kind::OfNumbers(count, _) => count,
+        SpatialSignature::Relation(_) | SpatialSignature::Between(_) | SpatialSignature::WithNumber(_) => 2,
+        SpatialSignature::Near => 3,
+        SpatialSignature::Transform if columns.len() == 4 => 4,
+        SpatialSignature::Transform => 3,
+        SpatialSignature::OfNumbers(count, _) => count,
         _ => 1,
     };
     let Some(first) = columns.first().filter(|_| columns.len() == wanted) else {
@@ -145,21 +149,21 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
     let wrong =
         |_| polars_err!(InvalidOperation: "{name} takes WKB geometries, as stac:centroid or ST_GeomFromText('POINT (1 2)')");
     Ok(match kind {
-        Kind::Measure(measure) => {
+        SpatialSignature::Measure(measure) => {
             let numbers: Float64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(measure)).collect();
             numbers.with_name(called).into_column()
         }
-        Kind::Count(count) => {
+        SpatialSignature::Count(count) => {
             let number = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| count(&geometry));
             let column: Int64Chunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(number)).collect();
             column.with_name(called).into_column()
         }
-        Kind::Truth(truth) => {
+        SpatialSignature::Truth(truth) => {
             let is_so = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| truth(&geometry));
             let column: BooleanChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(is_so)).collect();
             column.with_name(called).into_column()
         }
-        Kind::WithNumber(made) => {
+        SpatialSignature::WithNumber(made) => {
             let numbers = columns[1].cast(&DataType::Float64)?;
             let (geometries, numbers) = (first.binary().map_err(wrong)?, numbers.f64()?);
             let of = |row: usize| {
@@ -171,17 +175,17 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             let all = (0..common_length(name, columns)?).map(of).collect::<PolarsResult<Vec<_>>>()?;
             all.into_iter().collect::<BinaryChunked>().with_name(called).into_column()
         }
-        Kind::Transform => transformed(name, columns)?.with_name(called).into_column(),
-        Kind::Made(made) => {
+        SpatialSignature::Transform => transformed(name, columns)?.with_name(called).into_column(),
+        SpatialSignature::Made(made) => {
             let column: BinaryChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(made)).collect();
             column.with_name(called).into_column()
         }
-        Kind::Text(write) => {
+        SpatialSignature::Text(write) => {
             let text = |wkb: &[u8]| parse_wkb(wkb).map(|geometry| write(&geometry));
             let column: StringChunked = first.binary().map_err(wrong)?.iter().map(|wkb| wkb.and_then(text)).collect();
             column.with_name(called).into_column()
         }
-        Kind::OfText => {
+        SpatialSignature::OfText => {
             let mut column = Vec::with_capacity(first.len());
             for text in first.str()?.iter() {
                 let unreadable = |text: &str| refusal(format!("{name}: this is no WKT: {}", text.printable_line()));
@@ -190,7 +194,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             }
             BinaryChunked::from_iter(column).with_name(called).into_column()
         }
-        Kind::OfNumbers(_, made) => {
+        SpatialSignature::OfNumbers(_, made) => {
             let numbers: Vec<Column> = columns.iter().map(|column| column.cast(&DataType::Float64)).collect::<PolarsResult<_>>()?;
             let numbers: Vec<&Float64Chunked> = numbers.iter().map(|column| column.f64()).collect::<PolarsResult<_>>()?;
             let rows = common_length(name, columns)?;
@@ -200,7 +204,7 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             };
             (0..rows).map(row).collect::<BinaryChunked>().with_name(called).into_column()
         }
-        Kind::Relation(relation) => {
+        SpatialSignature::Relation(relation) => {
             let [left, right] = columns else { return Ok(first.clone()) };
             let rows = common_length(name, columns)?;
             let (left, right) = (left.binary().map_err(wrong)?, right.binary().map_err(wrong)?);
@@ -215,15 +219,15 @@ fn evaluate(name: &str, kind: Kind, columns: &[Column]) -> PolarsResult<Column> 
             }
             BooleanChunked::from_iter(pairs).with_name(called).into_column()
         }
-        Kind::Between(number) => distances(name, columns, number)?.with_name(called).into_column(),
-        Kind::Near => {
+        SpatialSignature::Between(number) => distances(name, columns, number)?.with_name(called).into_column(),
+        SpatialSignature::Near => {
             let apart = distances(name, columns, |a, b| geo::Euclidean.distance(a, b))?;
             let most = columns[2].cast(&DataType::Float64)?;
             let most = most.f64()?;
             let within = |(row, apart): (usize, Option<f64>)| Some(apart? <= most.get(if most.len() == 1 { 0 } else { row })?);
             apart.iter().enumerate().map(within).collect::<BooleanChunked>().with_name(called).into_column()
         }
-        Kind::Mode => {
+        SpatialSignature::Mode => {
             let known = first.as_materialized_series().drop_nulls();
             let most = if known.is_empty() { known } else { polars::prelude::mode::mode(&known, true)?.head(Some(1)) };
             let one = if most.is_empty() { Series::full_null(called, 1, first.dtype()) } else { most.with_name(called) };

@@ -16,8 +16,8 @@ use sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer, Word
 use super::advice;
 use super::duckdb_semantics::expression;
 use super::name_forms::match_every_form;
-use super::sampling::{SAMPLES_MAX, SampleSize, Sampling, Samplings};
-use super::source_span::Source;
+use super::sampling::{RowSampling, SAMPLES_MAX, SampleSize, Samplings};
+use super::source_span::StatementSource;
 use super::token_spellings::{respelled, with_turned_tables};
 use crate::error::{Error, Result};
 
@@ -45,7 +45,7 @@ const POWER_PRECEDENCE: u8 = 45;
 pub(super) const POWER: &str = "**";
 
 /// Tokens of a statement, without whitespace and comments.
-pub(super) type Tokens = Vec<TokenWithSpan>;
+pub(super) type SqlTokens = Vec<TokenWithSpan>;
 
 /// DuckDB's dialect. It reports the generic dialect's type id, for which the parser supports UNNEST in FROM.
 #[derive(Debug, Default)]
@@ -298,13 +298,13 @@ fn comprehension(parser: &mut Parser) -> Result<Expr, ParserError> {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for unterminated strings and comments; [`crate::error::Kind::TooLarge`] for statements above the
 /// limits, which bound the recursion of parsing, planning and execution.
-pub(super) fn tokens(source: &Source) -> Result<Tokens> {
+pub(super) fn tokens(source: &StatementSource) -> Result<SqlTokens> {
     let dialect = DuckDb::default();
     let found = Tokenizer::new(&dialect, source.text).tokenize_with_location().map_err(|error| {
         let span = Span::new(error.location, error.location);
         source.locate(Error::usage("the query could not be understood").because(error.message), span)
     })?;
-    let tokens: Tokens = found.into_iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let tokens: SqlTokens = found.into_iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
     check_size(&tokens)?;
     Ok(tokens)
 }
@@ -358,7 +358,7 @@ fn check_size(tokens: &[TokenWithSpan]) -> Result<()> {
 
 /// Kind of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verb {
+pub(super) enum StatementKind {
     /// A query.
     Rows,
     /// EXPLAIN: the plan of a query.
@@ -377,7 +377,7 @@ pub(super) enum Verb {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for an empty statement, and for statements that are not read-only.
-pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, usize)> {
+pub(super) fn verb(source: &StatementSource, tokens: &[TokenWithSpan]) -> Result<(StatementKind, usize)> {
     let word = |at: usize| tokens.get(at).map_or(String::new(), |token| token.token.to_string().to_uppercase());
     let start = tokens.iter().position(|token| token.token != Token::LParen).unwrap_or(tokens.len());
     let Some(first) = tokens.get(start) else {
@@ -386,18 +386,18 @@ pub(super) fn verb(source: &Source, tokens: &[TokenWithSpan]) -> Result<(Verb, u
     let refused = |summary: String, hint: &str| Err(source.locate(Error::usage(summary).hint(hint), first.span));
     let word_at_start = word(start);
     match word_at_start.as_str() {
-        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => Ok((Verb::Rows, 0)),
-        "EXPLAIN" => Ok((Verb::Explain, start + 1 + usize::from(word(start + 1) == "ANALYZE"))),
-        "SHOW" if word(start + 1) == "TABLES" => Ok((Verb::ShowTables, tokens.len())),
-        "SHOW" if tokens.len() == start + 2 => Ok((Verb::Describe, start + 1)),
+        "SELECT" | "WITH" | "FROM" | "VALUES" | "TABLE" | "PIVOT" | "UNPIVOT" => Ok((StatementKind::Rows, 0)),
+        "EXPLAIN" => Ok((StatementKind::Explain, start + 1 + usize::from(word(start + 1) == "ANALYZE"))),
+        "SHOW" if word(start + 1) == "TABLES" => Ok((StatementKind::ShowTables, tokens.len())),
+        "SHOW" if tokens.len() == start + 2 => Ok((StatementKind::Describe, start + 1)),
         "SHOW" => refused("SHOW lists TABLES only".into(), "SHOW TABLES, or DESCRIBE data for the columns of a table"),
-        "DESCRIBE" | "DESC" => Ok((Verb::Describe, start + 1)),
-        "SUMMARIZE" => Ok((Verb::Summarize, start + 1)),
+        "DESCRIBE" | "DESC" => Ok((StatementKind::Describe, start + 1)),
+        "SUMMARIZE" => Ok((StatementKind::Summarize, start + 1)),
         "INSERT" | "UPDATE" | "DELETE" | "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "COPY" | "MERGE" => {
             refused(format!("{word_at_start} changes tables; queries only read"), "edit the dataset as a draft instead")
         }
-        "PRAGMA" if word(start + 1) == "TABLE_INFO" && word(start + 2) == "(" => Ok((Verb::TableInfo, start + 3)),
-        "PRAGMA" if word(start + 1) == "SHOW_TABLES" => Ok((Verb::ShowTables, tokens.len())),
+        "PRAGMA" if word(start + 1) == "TABLE_INFO" && word(start + 2) == "(" => Ok((StatementKind::TableInfo, start + 3)),
+        "PRAGMA" if word(start + 1) == "SHOW_TABLES" => Ok((StatementKind::ShowTables, tokens.len())),
         "PRAGMA" => refused("PRAGMA is not supported".into(), "DESCRIBE data lists the columns, SHOW TABLES the tables"),
         other => refused(
             format!("a query can't start with {}", other.escape_debug()),
@@ -415,7 +415,7 @@ pub(super) fn statements(text: &str) -> Result<Vec<String>> {
     if !text.contains(';') {
         return Ok(Vec::new());
     }
-    let source = Source::alone(text);
+    let source = StatementSource::alone(text);
     let tokens = tokens(&source)?;
     let mut found: Vec<(usize, usize)> = Vec::new();
     for part in tokens.split(|token| token.token == Token::SemiColon) {
@@ -435,7 +435,7 @@ pub(super) fn statements(text: &str) -> Result<Vec<String>> {
 }
 
 /// The table or query of DESCRIBE and SUMMARIZE, as a query.
-pub(super) fn subject(source: &Source, tokens: &[TokenWithSpan], start: usize) -> String {
+pub(super) fn subject(source: &StatementSource, tokens: &[TokenWithSpan], start: usize) -> String {
     let Some(first) = tokens.get(start) else { return String::new() };
     if let Token::SingleQuotedString(name) = &first.token {
         return format!("SELECT * FROM \"{}\"", name.replace('"', "\"\""));
@@ -453,7 +453,7 @@ pub(super) fn subject(source: &Source, tokens: &[TokenWithSpan], start: usize) -
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax, with its position.
 pub(super) fn query(
-    source: &Source,
+    source: &StatementSource,
     tokens: &[TokenWithSpan],
     is_column: &dyn Fn(&str) -> bool,
 ) -> Result<(Box<Query>, Samplings)> {
@@ -478,7 +478,7 @@ pub(super) fn query(
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for invalid syntax.
-pub(super) fn condition(source: &Source, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
+pub(super) fn condition(source: &StatementSource, tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Result<Expr> {
     let mut condition = parsed(source, respelled(joined(tokens, is_column)), is_column, |parser| parser.parse_expr())?;
     take_null_treatments(&mut condition);
     match_every_form(&mut condition);
@@ -511,8 +511,8 @@ fn trailing_null_treatment(expr: &mut Expr) -> Option<NullTreatment> {
 }
 
 fn parsed<T>(
-    source: &Source,
-    tokens: Tokens,
+    source: &StatementSource,
+    tokens: SqlTokens,
     is_column: &dyn Fn(&str) -> bool,
     parse: impl FnOnce(&mut Parser) -> Result<T, ParserError>,
 ) -> Result<T> {
@@ -546,9 +546,9 @@ fn parsed<T>(
 }
 
 /// Joins tokens of column names with colons (`stac:crs`), and `**` to one operator.
-fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> Tokens {
+fn joined(tokens: &[TokenWithSpan], is_column: &dyn Fn(&str) -> bool) -> SqlTokens {
     let touches = |at: usize| tokens[at].span.end == tokens[at + 1].span.start;
-    let mut found = Tokens::with_capacity(tokens.len());
+    let mut found = SqlTokens::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         if let (Token::Mul, Some(TokenWithSpan { token: Token::Mul, span })) = (&token.token, tokens.get(at + 1))
@@ -599,7 +599,7 @@ fn word_at(value: &str, keyword: Keyword, span: Span) -> TokenWithSpan {
 
 /// Inserts `SELECT *` before each FROM without SELECT, and writes `TABLE data` as `SELECT * FROM data`: of the latter the parser
 /// drops the two words behind the name.
-fn with_select(tokens: Tokens) -> Tokens {
+fn with_select(tokens: SqlTokens) -> SqlTokens {
     /// State within one level of brackets.
     #[derive(Default)]
     struct Level {
@@ -623,7 +623,7 @@ fn with_select(tokens: Tokens) -> Tokens {
         }
         false
     };
-    let mut found = Tokens::with_capacity(tokens.len());
+    let mut found = SqlTokens::with_capacity(tokens.len());
     let mut levels = vec![Level::default()];
     let mut begins = true;
     for (at, token) in tokens.iter().enumerate() {
@@ -666,7 +666,7 @@ fn with_select(tokens: Tokens) -> Tokens {
 }
 
 /// Removes each USING SAMPLE and returns it with the position of its SELECT; spells each TABLESAMPLE as the parser reads it.
-fn without_samples(source: &Source, tokens: Tokens) -> Result<(Tokens, Samplings)> {
+fn without_samples(source: &StatementSource, tokens: SqlTokens) -> Result<(SqlTokens, Samplings)> {
     /// The SELECT of one level of brackets, and whether its ORDER BY or LIMIT was read.
     #[derive(Default)]
     struct Level {
@@ -674,7 +674,7 @@ fn without_samples(source: &Source, tokens: Tokens) -> Result<(Tokens, Samplings
         is_ordered: bool,
     }
     let refused = |summary: &str, hint: &str, span: Span| Err(source.locate(Error::usage(summary).hint(hint), span));
-    let mut found = Tokens::with_capacity(tokens.len());
+    let mut found = SqlTokens::with_capacity(tokens.len());
     let mut samplings = Samplings::new();
     let mut count = 0;
     let mut levels = vec![Level::default()];
@@ -725,7 +725,7 @@ fn is_word(tokens: &[TokenWithSpan], at: usize, wanted: &str) -> bool {
 
 /// The sample whose size or method is the token `at`, and the place of the token behind it: `10`, `5%`, `10 ROWS (reservoir, 42)`,
 /// `reservoir(5 PERCENT) REPEATABLE (42)`.
-fn sampling(source: &Source, tokens: &[TokenWithSpan], mut at: usize, span: Span) -> Result<(Sampling, usize)> {
+fn sampling(source: &StatementSource, tokens: &[TokenWithSpan], mut at: usize, span: Span) -> Result<(RowSampling, usize)> {
     const METHODS: [&str; 3] = ["reservoir", "system", "bernoulli"];
     let refused = |at: usize| {
         let error = Error::usage("a sample has a number of rows, or a percentage from 0 to 100");
@@ -782,11 +782,11 @@ fn sampling(source: &Source, tokens: &[TokenWithSpan], mut at: usize, span: Span
         at += 4;
     }
     let size = if percent { SampleSize::Percent(number) } else { SampleSize::Rows(number as usize) };
-    Ok((Sampling { size, seed }, at))
+    Ok((RowSampling { size, seed }, at))
 }
 
 /// `TABLESAMPLE (10 ROWS) REPEATABLE (42)`.
-fn spelled_sample(sampling: Sampling, span: Span) -> Tokens {
+fn spelled_sample(sampling: RowSampling, span: Span) -> SqlTokens {
     let mark = |token: Token| TokenWithSpan::new(token, span);
     let number = |number: String| mark(Token::Number(number, false));
     let (size, unit, keyword) = match sampling.size {
@@ -811,7 +811,7 @@ mod tests {
         let begun = std::time::Instant::now();
         let text = format!("SELECT {}1", "INTERVAL quantile_cont ( INTERVAL ( ".repeat(20));
         let refused = |text: &str| {
-            let source = Source::alone(text);
+            let source = StatementSource::alone(text);
             let tokens = tokens(&source)?;
             query(&source, &tokens, &|_| false).map(|_| ())
         };
@@ -824,7 +824,7 @@ mod tests {
     }
 
     fn printed(sql: &str) -> String {
-        let source = Source::alone(sql);
+        let source = StatementSource::alone(sql);
         let tokens = tokens(&source).expect("tokens");
         let (query, _) = query(&source, &tokens, &|name| ["stac:crs", "l1:stac:crs"].contains(&name)).expect("a query");
         query.to_string()
@@ -843,17 +843,17 @@ mod tests {
 
     #[test]
     fn operators_bind_as_in_duckdb() {
-        let source = Source::alone("-a ** 2 * b");
+        let source = StatementSource::alone("-a ** 2 * b");
         let Expr::BinaryOp { left, op: BinaryOperator::Multiply, .. } =
             condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("an expression")
         else {
             panic!("a product of a power");
         };
         assert!(matches!(*left, Expr::BinaryOp { ref left, .. } if matches!(**left, Expr::UnaryOp { .. })), "{left:?}");
-        let source = Source::alone("s IS DISTINCT FROM 'train' AND k < 4");
+        let source = StatementSource::alone("s IS DISTINCT FROM 'train' AND k < 4");
         let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
         assert!(matches!(found, Expr::BinaryOp { op: BinaryOperator::And, .. }), "{found:?}");
-        let source = Source::alone("NOT EXISTS (SELECT 1) IS NULL");
+        let source = StatementSource::alone("NOT EXISTS (SELECT 1) IS NULL");
         let found = condition(&source, &tokens(&source).expect("tokens"), &|_| false).expect("a condition");
         assert!(matches!(&found, Expr::UnaryOp { expr, .. } if matches!(expr.as_ref(), Expr::IsNull(_))), "{found:?}");
     }
@@ -868,28 +868,28 @@ mod tests {
         let with = format!("WITH t0 AS (SELECT 1), {} SELECT * FROM t9", with.join(", "));
         let list = format!("SELECT id FROM data WHERE id IN ({})", vec!["1"; 60_000].join(","));
         for sql in [nested, chain, union, from_first, with, list] {
-            let error = tokens(&Source::alone(&sql)).expect_err("is refused");
+            let error = tokens(&StatementSource::alone(&sql)).expect_err("is refused");
             assert!(error.is_too_large() && error.hints().len() == 1, "{error}");
         }
         let long = format!("SELECT id FROM data WHERE id IN ({})", vec!["'x'"; 20_000].join(","));
-        assert!(tokens(&Source::alone(&long)).is_ok());
+        assert!(tokens(&StatementSource::alone(&long)).is_ok());
         let denied = format!("SELECT {}TRUE", "NOT ".repeat(900));
-        let source = Source::alone(&denied);
+        let source = StatementSource::alone(&denied);
         assert!(query(&source, &tokens(&source).expect("tokens"), &|_| false).is_err());
     }
 
     #[test]
     fn only_reading_statements_run() {
         let found = |sql: &str| {
-            let source = Source::alone(sql);
+            let source = StatementSource::alone(sql);
             verb(&source, &tokens(&source).expect("tokens")).map(|(verb, _)| verb)
         };
         for sql in ["SELECT 1", "  -- note\n with a as (select 1) select * from a", "(SELECT 1)", "from data"] {
-            assert_eq!(found(sql).expect("reads"), Verb::Rows, "{sql}");
+            assert_eq!(found(sql).expect("reads"), StatementKind::Rows, "{sql}");
         }
         for sql in ["", "DROP TABLE data", "delete from data", "hello"] {
             assert!(found(sql).is_err(), "{sql}");
         }
-        assert_eq!(found("DESCRIBE level1;").expect("reads"), Verb::Describe);
+        assert_eq!(found("DESCRIBE level1;").expect("reads"), StatementKind::Describe);
     }
 }

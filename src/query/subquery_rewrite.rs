@@ -8,10 +8,10 @@ use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
 use sqlparser::tokenizer::Span;
 
 use super::duckdb_semantics::{column, expression};
-use super::engine::refusal;
+use super::engine::{EngineExpr, refusal};
 use super::scan::fault;
-use super::scope::Scope;
-use super::select_plan::{Ctes, Planned, Planner};
+use super::scope::SelectScope;
+use super::select_plan::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
 
 /// Result of a subquery, joined to the frame before the expression is evaluated.
@@ -30,14 +30,14 @@ impl Attached {
     }
 }
 
-type Answer = (Vec<(String, Attached)>, Expr);
+type SubqueryAnswer = (Vec<(String, Attached)>, Expr);
 
 impl Planner<'_> {
     /// Rewrites a scalar subquery.
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for several columns. Several rows are an error at run time.
-    pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+    pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let value = self.engine.unique("__sub");
@@ -72,7 +72,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// Those of planning the subquery.
-    pub fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+    pub fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
         let mut query = query.clone();
         query.order_by = None;
         let planned = self.query(&query, ctes, Some(scope))?;
@@ -92,7 +92,7 @@ impl Planner<'_> {
     }
 
     /// A column that is true for rows with a match in the subquery, null for others.
-    fn found(&self, planned: Planned, value: &str) -> Attached {
+    fn found(&self, planned: PlannedQuery, value: &str) -> Attached {
         if planned.keys.is_empty() {
             let any = when(len().gt(lit(0))).then(lit(true)).otherwise(lit(NULL).cast(DataType::Boolean));
             return Attached::One(planned.frame.limit(1).select([any.alias(value)]));
@@ -107,7 +107,14 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a subquery of several columns.
-    pub fn in_subquery(&self, value: Expr, query: &Query, negated: bool, ctes: &Ctes, scope: &Scope) -> Result<Answer> {
+    pub fn in_subquery(
+        &self,
+        value: Expr,
+        query: &Query,
+        negated: bool,
+        ctes: &Ctes,
+        scope: &SelectScope,
+    ) -> Result<SubqueryAnswer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         if planned.is_one_group && !planned.keys.is_empty() {
@@ -143,7 +150,7 @@ impl Planner<'_> {
         Ok((vec![(unknown, groups), (member, members)], answer))
     }
 
-    fn only_column(&self, planned: &Planned, span: Span) -> Result<String> {
+    fn only_column(&self, planned: &PlannedQuery, span: Span) -> Result<String> {
         match planned.names.as_slice() {
             [only] => Ok(only.clone()),
             several => {
@@ -153,8 +160,6 @@ impl Planner<'_> {
         }
     }
 }
-
-type EngineExpr = polars::prelude::Expr;
 
 /// The same query without any rows of FROM.
 pub(super) fn without_rows(query: &Query) -> Query {

@@ -14,7 +14,7 @@ const MICROSECONDS: DataType = DataType::Datetime(TimeUnit::Microseconds, None);
 const QUARTERS: [f64; 3] = [0.25, 0.5, 0.75];
 
 /// Texts of one column: minimum, maximum, mean, sample standard deviation and quantiles.
-type Texts = [Option<String>; 7];
+type SummaryTexts = [Option<String>; 7];
 
 /// The summary of the columns of `frame`.
 pub(super) fn summarized(frame: &DataFrame, ctx: &JobContext) -> crate::error::Result<PolarsResult<DataFrame>> {
@@ -52,8 +52,8 @@ pub(super) fn summarized(frame: &DataFrame, ctx: &JobContext) -> crate::error::R
 }
 
 /// Texts of a column, and the number of different values.
-fn of_column(column: &Column) -> PolarsResult<(Texts, usize)> {
-    let mut texts = Texts::default();
+fn of_column(column: &Column) -> PolarsResult<(SummaryTexts, usize)> {
+    let mut texts = SummaryTexts::default();
     let keys = order_keys(column, column.dtype())?;
     let known = || keys.iter().enumerate().filter_map(|(row, key)| Some((key?, row)));
     let count = known().map(|(key, _)| key).collect::<HashSet<&[u8]>>().len();

@@ -72,7 +72,7 @@ impl TruePositions {
 
 /// Data source of one level.
 #[derive(Clone)]
-pub(super) enum Level {
+pub(super) enum LevelData {
     /// Parquet file, read by column and row group.
     Parquet { head: TableHead, groups: RowGroups, positions: Option<Arc<TruePositions>> },
     /// Decoded rows: of a draft, or of a level with corrected offsets.
@@ -82,7 +82,7 @@ pub(super) enum Level {
 /// The levels of one dataset, from level 0 down. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Tables {
-    pub(super) levels: Vec<Level>,
+    pub(super) levels: Vec<LevelData>,
     pub(super) base: VsiBase,
     /// Describes columns by level and name: `taco:field_schema` has descriptions.
     collection: Arc<Collection>,
@@ -105,18 +105,18 @@ impl Tables {
     /// published files), use [`Tables::push_checked`], or [`Tables::push_table`] with corrected rows.
     pub fn push_parquet(&mut self, head: TableHead) {
         let groups = RowGroups::new(&head);
-        self.levels.push(Level::Parquet { head, groups, positions: None });
+        self.levels.push(LevelData::Parquet { head, groups, positions: None });
     }
 
     /// Adds the next level as a Parquet file whose offsets and sizes are verified before use.
     pub fn push_checked(&mut self, head: TableHead, positions: Arc<TruePositions>) {
         let groups = RowGroups::new(&head);
-        self.levels.push(Level::Parquet { head, groups, positions: Some(positions) });
+        self.levels.push(LevelData::Parquet { head, groups, positions: Some(positions) });
     }
 
     /// Adds the next level as decoded rows.
     pub fn push_table(&mut self, table: Arc<LevelTable>) {
-        self.levels.push(Level::Decoded(table));
+        self.levels.push(LevelData::Decoded(table));
     }
 
     /// Table names for queries.
@@ -153,8 +153,8 @@ impl Tables {
     /// Columns stored in the level's file.
     pub(super) fn stored_columns(&self, level: usize) -> Vec<FieldSpec> {
         let schema = match self.levels.get(level) {
-            Some(Level::Parquet { head, .. }) => head.schema(),
-            Some(Level::Decoded(table)) => table.schema(),
+            Some(LevelData::Parquet { head, .. }) => head.schema(),
+            Some(LevelData::Decoded(table)) => table.schema(),
             None => return Vec::new(),
         };
         let spec = |field: &Arc<arrow::datatypes::Field>| FieldSpec {
@@ -167,8 +167,8 @@ impl Tables {
     /// True when no row of a level lacks a value in a column, as far as is known without reading rows.
     pub(super) fn has_no_null(&self, level: usize, name: &str) -> bool {
         match self.levels.get(level) {
-            Some(Level::Parquet { head, .. }) => head.null_count(name) == Some(0),
-            Some(Level::Decoded(table)) => {
+            Some(LevelData::Parquet { head, .. }) => head.null_count(name) == Some(0),
+            Some(LevelData::Decoded(table)) => {
                 table.batches().iter().all(|batch| batch.column_by_name(name).is_none_or(|column| column.logical_null_count() == 0))
             }
             None => true,

@@ -3,7 +3,7 @@
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Span, Token, TokenWithSpan, Word};
 
-use super::sql_dialect::Tokens;
+use super::sql_dialect::SqlTokens;
 use super::text_patterns::of_like;
 
 /// Function that stands for the number of `LIMIT 10%`.
@@ -40,8 +40,8 @@ fn joins(tokens: &[TokenWithSpan]) -> bool {
 
 /// Marks ASOF joins in their condition, rewrites `LIMIT 10%` and `LIMIT 10 PERCENT` as a call, adds WHERE in `FILTER (condition)`, and drops `[NOT] MATERIALIZED`, as every
 /// WITH is planned in one way.
-pub(super) fn respelled(tokens: Tokens) -> Tokens {
-    let mut found = Tokens::with_capacity(tokens.len());
+pub(super) fn respelled(tokens: SqlTokens) -> SqlTokens {
+    let mut found = SqlTokens::with_capacity(tokens.len());
     let mut waits_for_condition = false;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -112,8 +112,8 @@ pub(super) fn respelled(tokens: Tokens) -> Tokens {
 
 /// Rewrites `PIVOT table ON columns USING aggregates GROUP BY keys` and `UNPIVOT table ON columns INTO NAME n VALUE v` as SELECT from a
 /// function whose arguments are the clauses. In FROM they are in brackets.
-pub(super) fn with_turned_tables(tokens: Tokens) -> Tokens {
-    let mut found = Tokens::with_capacity(tokens.len());
+pub(super) fn with_turned_tables(tokens: SqlTokens) -> SqlTokens {
+    let mut found = SqlTokens::with_capacity(tokens.len());
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let begins = found.last().is_none_or(|before| before.token == Token::LParen || is_keyword(Some(before), Keyword::AS));
@@ -150,7 +150,7 @@ fn statement_end(tokens: &[TokenWithSpan], start: usize) -> usize {
 }
 
 /// The tokens of a statement behind PIVOT or UNPIVOT, rewritten; `None` when it has no ON.
-fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<Tokens> {
+fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<SqlTokens> {
     let mark = |token: Token| TokenWithSpan::new(token, span);
     // The clauses by the word that begins them.
     let mut clauses: Vec<(&str, Vec<TokenWithSpan>)> = vec![("source", Vec::new())];
@@ -195,7 +195,7 @@ fn turned(tokens: &[TokenWithSpan], pivots: bool, span: Span) -> Option<Tokens> 
         return None;
     }
     let select = [word("SELECT", Keyword::SELECT, span), mark(Token::Mul), word("FROM", Keyword::FROM, span)];
-    let mut found: Tokens = select.to_vec();
+    let mut found: SqlTokens = select.to_vec();
     found.extend([word(if pivots { PIVOT } else { UNPIVOT }, Keyword::NoKeyword, span), mark(Token::LParen), mark(Token::LParen)]);
     found.extend(select);
     let mut rest = Vec::new();
@@ -282,11 +282,11 @@ fn is_percent(sign: Option<&TokenWithSpan>, behind: Option<&TokenWithSpan>) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::query::source_span::Source;
+    use crate::query::source_span::StatementSource;
     use crate::query::sql_dialect;
 
     fn respelled_text(sql: &str) -> String {
-        let tokens = sql_dialect::tokens(&Source::alone(sql)).expect("tokens");
+        let tokens = sql_dialect::tokens(&StatementSource::alone(sql)).expect("tokens");
         respelled(tokens).iter().map(|token| token.token.to_string()).collect::<Vec<_>>().join(" ")
     }
 

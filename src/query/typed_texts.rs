@@ -168,7 +168,7 @@ fn leading_number(text: &str, most: usize) -> Option<(u32, &str)> {
 /// A time such as `2020-02-29 12:34:56.5`, or a date. An offset or `UTC` after it is ignored, as in DuckDB.
 pub(super) fn timestamp(text: &str) -> Option<NaiveDateTime> {
     match time_and_zone(text)? {
-        (_, Some(Zone::Named(zone))) if zone != Tz::UTC => None,
+        (_, Some(TimeZoneText::Named(zone))) if zone != Tz::UTC => None,
         (time, _) => Some(time),
     }
 }
@@ -177,8 +177,8 @@ pub(super) fn timestamp(text: &str) -> Option<NaiveDateTime> {
 pub(super) fn instant(text: &str) -> Option<NaiveDateTime> {
     match time_and_zone(text)? {
         (time, None) => Some(time),
-        (time, Some(Zone::Offset(offset))) => time.checked_sub_offset(offset),
-        (time, Some(Zone::Named(zone))) => instant_in(zone, time),
+        (time, Some(TimeZoneText::Offset(offset))) => time.checked_sub_offset(offset),
+        (time, Some(TimeZoneText::Named(zone))) => instant_in(zone, time),
     }
 }
 
@@ -199,12 +199,12 @@ pub(super) fn zone_named(name: &str) -> Option<Tz> {
 }
 
 /// The zone that follows a time.
-enum Zone {
+enum TimeZoneText {
     Offset(FixedOffset),
     Named(Tz),
 }
 
-fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<Zone>)> {
+fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<TimeZoneText>)> {
     let text = text.trim();
     let (day, time) = match text.split_once(['T', ' ']) {
         Some((day, time)) => (day, time.trim_start()),
@@ -224,10 +224,10 @@ fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<Zone>)> {
     let (time, zone) = time.split_at(digits);
     let zone = match zone.trim() {
         "" => None,
-        "Z" | "z" => Some(Zone::Named(Tz::UTC)),
+        "Z" | "z" => Some(TimeZoneText::Named(Tz::UTC)),
         _ if time.is_empty() => return None,
-        offset if offset.starts_with(['+', '-']) => Some(Zone::Offset(offset_of(offset)?)),
-        name => Some(Zone::Named(zone_named(name)?)),
+        offset if offset.starts_with(['+', '-']) => Some(TimeZoneText::Offset(offset_of(offset)?)),
+        name => Some(TimeZoneText::Named(zone_named(name)?)),
     };
     let of_day = match time {
         "" => NaiveTime::MIN,

@@ -9,7 +9,7 @@ use polars::sql::FunctionOptions;
 
 use super::durations;
 use super::engine::refusal;
-use super::nested_values::Lists;
+use super::nested_values::ListRanges;
 use super::scan::fault;
 use crate::error::Error;
 use crate::text::PrintableLine;
@@ -76,7 +76,7 @@ fn function(
 pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
     match column.dtype() {
         DataType::List(_) => {
-            let lists = Lists::of(column)?;
+            let lists = ListRanges::of(column)?;
             let elements = texts_within(&lists.elements.clone().into_column())?;
             let text = |row: usize| Some(format!("[{}]", elements[lists.row(row)?].join(", ")));
             Ok((0..lists.len()).map(text).collect())

@@ -21,7 +21,7 @@ const RANGE: &str = "__range";
 
 /// One bound of a frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Bound {
+pub(super) enum FrameBound {
     /// UNBOUNDED: the partition's boundary.
     Unbounded,
     /// Rows (ROWS) or units of the order key (RANGE) after the current row; negative is PRECEDING, 0 CURRENT ROW. With RANGE, peers
@@ -34,13 +34,13 @@ pub(super) enum Bound {
 pub(super) struct Frame {
     /// True for RANGE, false for ROWS.
     pub by_range: bool,
-    pub start: Bound,
-    pub end: Bound,
+    pub start: FrameBound,
+    pub end: FrameBound,
 }
 
 /// A window function.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Function {
+pub(super) enum WindowFunction {
     RowNumber,
     Rank,
     DenseRank,
@@ -64,8 +64,8 @@ pub(super) enum Function {
 /// A call with OVER. Its input columns are the partition keys, the order keys, the arguments, and any column of the frame, which
 /// gives the row count.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
-    pub function: Function,
+pub(super) struct WindowDefinition {
+    pub function: WindowFunction,
     pub partition: usize,
     /// `(descending, nulls last)` per order key.
     pub order: Vec<(bool, bool)>,
@@ -74,7 +74,7 @@ pub(super) struct Window {
 }
 
 /// Rows in partition and window order. A position is an index into that order.
-struct Rows {
+struct PartitionedRows {
     /// Row number at each position.
     order: Vec<IdxSize>,
     /// Start and end position of the partition, per position.
@@ -85,7 +85,7 @@ struct Rows {
     keys: Vec<f64>,
 }
 
-impl Window {
+impl WindowDefinition {
     /// The window as a user-defined function of the engine.
     pub fn into_function(self, name: &str) -> UserDefinedFunction {
         let window = self.clone();
@@ -103,11 +103,15 @@ impl Window {
     fn dtype(&self, arguments: &[Field]) -> PolarsResult<DataType> {
         let first = || arguments.first().map_or(DataType::Null, |field| field.dtype().clone());
         Ok(match &self.function {
-            Function::PercentRank | Function::CumeDist | Function::Avg => DataType::Float64,
-            Function::RowNumber | Function::Rank | Function::DenseRank | Function::Ntile | Function::Count => DataType::Int64,
-            Function::Sum if is_whole(&first()) => DataType::Int64,
-            Function::Sum => DataType::Float64,
-            Function::Engine(sql) => {
+            WindowFunction::PercentRank | WindowFunction::CumeDist | WindowFunction::Avg => DataType::Float64,
+            WindowFunction::RowNumber
+            | WindowFunction::Rank
+            | WindowFunction::DenseRank
+            | WindowFunction::Ntile
+            | WindowFunction::Count => DataType::Int64,
+            WindowFunction::Sum if is_whole(&first()) => DataType::Int64,
+            WindowFunction::Sum => DataType::Float64,
+            WindowFunction::Engine(sql) => {
                 let columns =
                     arguments.iter().enumerate().map(|(at, field)| Column::new_empty(format!("a{at}").into(), field.dtype()));
                 let frame = DataFrame::new(0, columns.collect())?;
@@ -128,31 +132,40 @@ impl Window {
         let (keys, arguments) = all.split_at(self.partition + self.order.len());
         let rows = self.rows(keys, count)?;
         let column = match &self.function {
-            Function::Lag | Function::Lead | Function::FirstValue | Function::LastValue | Function::NthValue => {
-                self.taken(&rows, arguments)?
-            }
-            Function::PercentRank | Function::CumeDist => {
+            WindowFunction::Lag
+            | WindowFunction::Lead
+            | WindowFunction::FirstValue
+            | WindowFunction::LastValue
+            | WindowFunction::NthValue => self.taken(&rows, arguments)?,
+            WindowFunction::PercentRank | WindowFunction::CumeDist => {
                 let value = |at: usize| {
                     let ((start, end), (first, last)) = (rows.parts[at], rows.peers[at]);
                     match self.function {
-                        Function::CumeDist => f64::from(last - start) / f64::from(end - start),
+                        WindowFunction::CumeDist => f64::from(last - start) / f64::from(end - start),
                         _ if end - start == 1 => 0.0,
                         _ => f64::from(first - start) / f64::from(end - start - 1),
                     }
                 };
                 scattered(&rows, (0..count).map(|at| Some(value(at)))).collect::<Float64Chunked>().into_column()
             }
-            Function::RowNumber | Function::Rank | Function::DenseRank | Function::Ntile => self.ranks(&rows, arguments)?,
-            Function::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
+            WindowFunction::RowNumber | WindowFunction::Rank | WindowFunction::DenseRank | WindowFunction::Ntile => {
+                self.ranks(&rows, arguments)?
+            }
+            WindowFunction::Engine(sql) => self.by_engine(&rows, arguments, sql)?,
             _ => self.folded(&rows, arguments)?,
         };
         Ok(column.with_name("window".into()))
     }
 
-    fn rows(&self, keys: &[Column], count: usize) -> PolarsResult<Rows> {
+    fn rows(&self, keys: &[Column], count: usize) -> PolarsResult<PartitionedRows> {
         if keys.is_empty() || count == 0 {
             let whole = vec![(0, count as u32); count];
-            return Ok(Rows { order: (0..count as IdxSize).collect(), parts: whole.clone(), peers: whole, keys: Vec::new() });
+            return Ok(PartitionedRows {
+                order: (0..count as IdxSize).collect(),
+                parts: whole.clone(),
+                peers: whole,
+                keys: Vec::new(),
+            });
         }
         let names: Vec<PlSmallStr> = (0..keys.len()).map(|at| format!("k{at}").into()).collect();
         let named = |(key, name): (&Column, &PlSmallStr)| sortable(key).map(|key| key.with_name(name.clone()));
@@ -195,15 +208,15 @@ impl Window {
             }
             _ => Vec::new(),
         };
-        Ok(Rows { order, parts: spans(&part_begins), peers: spans(&peer_begins), keys })
+        Ok(PartitionedRows { order, parts: spans(&part_begins), peers: spans(&peer_begins), keys })
     }
 
     fn has_offsets(&self) -> bool {
-        [self.frame.start, self.frame.end].iter().any(|bound| matches!(bound, Bound::Offset(offset) if *offset != 0.0))
+        [self.frame.start, self.frame.end].iter().any(|bound| matches!(bound, FrameBound::Offset(offset) if *offset != 0.0))
     }
 
     /// Start and end position of the frame of the row at position `at`.
-    fn frame(&self, rows: &Rows, at: usize) -> (usize, usize) {
+    fn frame(&self, rows: &PartitionedRows, at: usize) -> (usize, usize) {
         let ((start, end), peers) = (rows.parts[at], rows.peers[at]);
         let (start, end) = (start as usize, end as usize);
         if self.frame.by_range {
@@ -215,22 +228,22 @@ impl Window {
                 let last = end - part.iter().rev().take_while(|key| key.is_nan()).count();
                 (first, last.max(first))
             };
-            let place = |bound: Bound, is_start: bool| match bound {
-                Bound::Unbounded => {
+            let place = |bound: FrameBound, is_start: bool| match bound {
+                FrameBound::Unbounded => {
                     if is_start {
                         start
                     } else {
                         end
                     }
                 }
-                Bound::Offset(offset) if offset == 0.0 || key.is_nan() => {
+                FrameBound::Offset(offset) if offset == 0.0 || key.is_nan() => {
                     if is_start {
                         peers.0 as usize
                     } else {
                         peers.1 as usize
                     }
                 }
-                Bound::Offset(offset) => {
+                FrameBound::Offset(offset) => {
                     let (first, last) = known();
                     let found = rows.keys[first..last]
                         .partition_point(|other| if is_start { *other < key + offset } else { *other <= key + offset });
@@ -240,15 +253,15 @@ impl Window {
             let from = place(self.frame.start, true);
             return (from, place(self.frame.end, false).max(from));
         }
-        let place = |bound: Bound, is_start: bool| match bound {
-            Bound::Unbounded => {
+        let place = |bound: FrameBound, is_start: bool| match bound {
+            FrameBound::Unbounded => {
                 if is_start {
                     start
                 } else {
                     end
                 }
             }
-            Bound::Offset(offset) => {
+            FrameBound::Offset(offset) => {
                 let place = at as i64 + offset as i64 + i64::from(!is_start);
                 usize::try_from(place).unwrap_or(0).clamp(start, end)
             }
@@ -257,10 +270,10 @@ impl Window {
         (from, place(self.frame.end, false).max(from))
     }
 
-    fn ranks(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+    fn ranks(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
         let buckets = match (&self.function, arguments.first()) {
-            (Function::Ntile, Some(buckets)) => Some(buckets.cast(&DataType::Int64)?.i64()?.clone()),
-            (Function::Ntile, None) => return Err(refusal("ntile takes the number of buckets: ntile(4)")),
+            (WindowFunction::Ntile, Some(buckets)) => Some(buckets.cast(&DataType::Int64)?.i64()?.clone()),
+            (WindowFunction::Ntile, None) => return Err(refusal("ntile takes the number of buckets: ntile(4)")),
             _ => None,
         };
         let mut dense = 0i64;
@@ -285,8 +298,8 @@ impl Window {
                     1 + if place < in_larger { place / (size + 1) } else { larger + (place - in_larger) / size }
                 }
                 None => match self.function {
-                    Function::RowNumber => (at - start) as i64 + 1,
-                    Function::Rank => i64::from(first) - start as i64 + 1,
+                    WindowFunction::RowNumber => (at - start) as i64 + 1,
+                    WindowFunction::Rank => i64::from(first) - start as i64 + 1,
                     _ => dense,
                 },
             }));
@@ -295,7 +308,7 @@ impl Window {
     }
 
     /// `lag`, `lead`, `first_value`, `last_value`, `nth_value`: values of other rows.
-    fn taken(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+    fn taken(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
         let Some(values) = arguments.first() else { return Err(refusal("a column is missing")) };
         let known = values.is_not_null();
         let known: Vec<bool> = known.iter().map(|known| known.unwrap_or(false)).collect();
@@ -309,10 +322,10 @@ impl Window {
         for at in 0..rows.order.len() {
             let count = counts.map_or(Some(1), |counts| counts.get(counted(at)));
             let place = match self.function {
-                Function::Lag | Function::Lead => {
+                WindowFunction::Lag | WindowFunction::Lead => {
                     let (start, end) = rows.parts[at];
                     let (start, end) = (start as usize, end as usize);
-                    let count = count.map(|count| if self.function == Function::Lag { -count } else { count });
+                    let count = count.map(|count| if self.function == WindowFunction::Lag { -count } else { count });
                     let place = count.and_then(|count| match (self.ignores_nulls, count) {
                         (_, 0) => Some(at),
                         (false, _) => usize::try_from(at as i64 + count).ok(),
@@ -327,8 +340,8 @@ impl Window {
                     let (start, end) = self.frame(rows, at);
                     looked += if self.ignores_nulls { end - start } else { 1 };
                     match self.function {
-                        Function::FirstValue => (start..end).find(usable),
-                        Function::LastValue => (start..end).rev().find(usable),
+                        WindowFunction::FirstValue => (start..end).find(usable),
+                        WindowFunction::LastValue => (start..end).rev().find(usable),
                         _ => count
                             .and_then(|count| usize::try_from(count - 1).ok())
                             .and_then(|count| (start..end).filter(usable).nth(count)),
@@ -351,7 +364,7 @@ impl Window {
     }
 
     /// `count`, `sum`, `avg`, `min`, `max` over frames.
-    fn folded(&self, rows: &Rows, arguments: &[Column]) -> PolarsResult<Column> {
+    fn folded(&self, rows: &PartitionedRows, arguments: &[Column]) -> PolarsResult<Column> {
         let values = arguments.first();
         let known: Vec<bool> = match values {
             Some(values) => {
@@ -367,13 +380,13 @@ impl Window {
         }
         let count = |(start, end): (usize, usize)| before[end] - before[start];
         let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
-        let Some(values) = values.filter(|_| self.function != Function::Count) else {
+        let Some(values) = values.filter(|_| self.function != WindowFunction::Count) else {
             let counts = frames.iter().map(|frame| Some(i64::from(count(*frame))));
             return Ok(scattered(rows, counts).collect::<Int64Chunked>().into_column());
         };
-        if matches!(self.function, Function::Min | Function::Max) {
+        if matches!(self.function, WindowFunction::Min | WindowFunction::Max) {
             // Text, times and lists are compared by their rank.
-            let greatest = self.function == Function::Max;
+            let greatest = self.function == WindowFunction::Max;
             let order = sortable(values)?.as_materialized_series().arg_sort(SortOptions::default().with_maintain_order(true));
             let mut ranks = vec![0u32; rows.order.len()];
             order.iter().flatten().enumerate().for_each(|(rank, row)| ranks[row as usize] = rank as u32);
@@ -400,7 +413,7 @@ impl Window {
                 sums[at + 1] = sums[at] + numbers[*row as usize];
             }
             let sum = |(start, end): &(usize, usize)| sums[*end] - sums[*start];
-            if self.function == Function::Avg {
+            if self.function == WindowFunction::Avg {
                 let mean = |frame: &(usize, usize)| (count(*frame) > 0).then(|| sum(frame) as f64 / f64::from(count(*frame)));
                 return Ok(scattered(rows, frames.iter().map(mean)).collect::<Float64Chunked>().into_column());
             }
@@ -419,13 +432,13 @@ impl Window {
         let sums = running(&frames, 0.0, |sum: f64, at| sum + number(at))?;
         let value = |(frame, sum): (&(usize, usize), f64)| {
             let count = count(*frame);
-            (count > 0).then(|| if self.function == Function::Avg { sum / f64::from(count) } else { sum })
+            (count > 0).then(|| if self.function == WindowFunction::Avg { sum / f64::from(count) } else { sum })
         };
         Ok(scattered(rows, frames.iter().zip(sums).map(value)).collect::<Float64Chunked>().into_column())
     }
 
     /// An aggregate of the engine over each frame; adjacent rows with equal frames share the result.
-    fn by_engine(&self, rows: &Rows, arguments: &[Column], sql: &str) -> PolarsResult<Column> {
+    fn by_engine(&self, rows: &PartitionedRows, arguments: &[Column], sql: &str) -> PolarsResult<Column> {
         let frames: Vec<(usize, usize)> = (0..rows.order.len()).map(|at| self.frame(rows, at)).collect();
         let mut distinct: Vec<(usize, usize)> = Vec::new();
         let mut of: Vec<usize> = Vec::with_capacity(frames.len());
@@ -495,7 +508,7 @@ fn spans(begins: &[bool]) -> Vec<(u32, u32)> {
 }
 
 /// Values in window order, moved back to row order.
-fn scattered<T: Clone>(rows: &Rows, values: impl Iterator<Item = Option<T>>) -> impl Iterator<Item = Option<T>> {
+fn scattered<T: Clone>(rows: &PartitionedRows, values: impl Iterator<Item = Option<T>>) -> impl Iterator<Item = Option<T>> {
     let mut found: Vec<Option<T>> = vec![None; rows.order.len()];
     rows.order.iter().zip(values).for_each(|(row, value)| found[*row as usize] = value);
     found.into_iter()

@@ -11,20 +11,20 @@ use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
 use super::duckdb_semantics::{call_of, column, expression, is_generated, name_of, span_of, unwrapped};
-use super::engine::{Engine, engine_error};
+use super::engine::{SqlEngine, engine_error};
 use super::function_names::is_aggregate_name;
-use super::source_span::Source;
-use super::window_functions::{self, Bound, Frame, Window};
+use super::source_span::StatementSource;
+use super::window_functions::{self, Frame, FrameBound, WindowDefinition};
 use crate::error::{Error, Result};
 
 /// Window functions of one SELECT.
-pub(super) struct Windows<'p, 'a> {
-    engine: &'p Engine<'a>,
+pub(super) struct SelectWindows<'p, 'a> {
+    engine: &'p SqlEngine<'a>,
     calls: Vec<(Function, WindowSpec, String)>,
 }
 
-impl<'p, 'a> Windows<'p, 'a> {
-    pub fn new(engine: &'p Engine<'a>) -> Self {
+impl<'p, 'a> SelectWindows<'p, 'a> {
+    pub fn new(engine: &'p SqlEngine<'a>) -> Self {
         Self { engine, calls: Vec::new() }
     }
 
@@ -79,12 +79,12 @@ impl<'p, 'a> Windows<'p, 'a> {
 
 /// Substitutes windows defined in WINDOW.
 pub(super) struct NamedWindows<'p> {
-    source: Source<'p>,
+    source: StatementSource<'p>,
     named: Vec<(Ident, NamedWindowExpr)>,
 }
 
 impl<'p> NamedWindows<'p> {
-    pub fn new(source: Source<'p>, named: Vec<(Ident, NamedWindowExpr)>) -> Self {
+    pub fn new(source: StatementSource<'p>, named: Vec<(Ident, NamedWindowExpr)>) -> Self {
         Self { source, named }
     }
 
@@ -128,7 +128,7 @@ impl VisitorMut for NamedWindows<'_> {
     }
 }
 
-impl VisitorMut for Windows<'_, '_> {
+impl VisitorMut for SelectWindows<'_, '_> {
     type Break = Box<Error>;
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<Box<Error>> {
@@ -153,8 +153,8 @@ impl VisitorMut for Windows<'_, '_> {
 }
 
 /// A window function and its inputs: partition keys, order keys, arguments.
-fn window(engine: &Engine, function: &Function, spec: &WindowSpec) -> Result<(Window, Vec<Expr>)> {
-    use window_functions::Function as F;
+fn window(engine: &SqlEngine, function: &Function, spec: &WindowSpec) -> Result<(WindowDefinition, Vec<Expr>)> {
+    use window_functions::WindowFunction as F;
     let (name, span) = (name_of(function), span_of(function));
     let call = call_of(&engine.source, function)?;
     let refused = |summary: String, hint: &str| Err(engine.source.locate(Error::usage(summary).hint(hint), span));
@@ -229,23 +229,26 @@ fn window(engine: &Engine, function: &Function, spec: &WindowSpec) -> Result<(Wi
     }
     let frame = match &spec.window_frame {
         Some(frame) => frame_of(engine.source, frame, span)?,
-        None if order.is_empty() => Frame { by_range: false, start: Bound::Unbounded, end: Bound::Unbounded },
-        None => Frame { by_range: true, start: Bound::Unbounded, end: Bound::Offset(0.0) },
+        None if order.is_empty() => Frame { by_range: false, start: FrameBound::Unbounded, end: FrameBound::Unbounded },
+        None => Frame { by_range: true, start: FrameBound::Unbounded, end: FrameBound::Offset(0.0) },
     };
-    if order.is_empty() && frame.by_range && frame.start == Bound::Unbounded {
+    if order.is_empty() && frame.by_range && frame.start == FrameBound::Unbounded {
         // Without ORDER BY, all rows are peers.
-        let whole = Frame { by_range: false, start: Bound::Unbounded, end: Bound::Unbounded };
+        let whole = Frame { by_range: false, start: FrameBound::Unbounded, end: FrameBound::Unbounded };
         inputs.extend(arguments);
         let partition = spec.partition_by.len();
-        return Ok((Window { function: kind, partition, order, frame: whole, ignores_nulls: call.ignores_nulls }, inputs));
+        return Ok((
+            WindowDefinition { function: kind, partition, order, frame: whole, ignores_nulls: call.ignores_nulls },
+            inputs,
+        ));
     }
     inputs.extend(arguments);
     let partition = spec.partition_by.len();
-    Ok((Window { function: kind, partition, order, frame, ignores_nulls: call.ignores_nulls }, inputs))
+    Ok((WindowDefinition { function: kind, partition, order, frame, ignores_nulls: call.ignores_nulls }, inputs))
 }
 
 /// The frame of a window.
-fn frame_of(source: Source, frame: &WindowFrame, span: Span) -> Result<Frame> {
+fn frame_of(source: StatementSource, frame: &WindowFrame, span: Span) -> Result<Frame> {
     let by_range = match frame.units {
         WindowFrameUnits::Rows => false,
         WindowFrameUnits::Range => true,
@@ -262,15 +265,15 @@ fn frame_of(source: Source, frame: &WindowFrame, span: Span) -> Result<Frame> {
         distance(expr).filter(|distance| by_range || distance.fract() == 0.0).ok_or_else(|| source.locate(error(), expr.span()))
     };
     let bound = |bound: &WindowFrameBound| {
-        Ok::<Bound, Error>(match bound {
-            WindowFrameBound::CurrentRow => Bound::Offset(0.0),
-            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => Bound::Unbounded,
-            WindowFrameBound::Preceding(Some(expr)) => Bound::Offset(-offset(expr)?),
-            WindowFrameBound::Following(Some(expr)) => Bound::Offset(offset(expr)?),
+        Ok::<FrameBound, Error>(match bound {
+            WindowFrameBound::CurrentRow => FrameBound::Offset(0.0),
+            WindowFrameBound::Preceding(None) | WindowFrameBound::Following(None) => FrameBound::Unbounded,
+            WindowFrameBound::Preceding(Some(expr)) => FrameBound::Offset(-offset(expr)?),
+            WindowFrameBound::Following(Some(expr)) => FrameBound::Offset(offset(expr)?),
         })
     };
     let start = bound(&frame.start_bound)?;
-    let end = frame.end_bound.as_ref().map_or(Ok(Bound::Offset(0.0)), bound)?;
+    let end = frame.end_bound.as_ref().map_or(Ok(FrameBound::Offset(0.0)), bound)?;
     Ok(Frame { by_range, start, end })
 }
 

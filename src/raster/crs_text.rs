@@ -128,7 +128,7 @@ pub fn code_of_crs(text: &str) -> Option<String> {
 }
 
 /// The error of GDAL or of PROJ as that of an unknown system.
-pub(super) fn unknown_crs(text: &str, said: &[gdal_errors::Message], error: &gdal::errors::GdalError) -> Error {
+pub(super) fn unknown_crs(text: &str, said: &[gdal_errors::GdalMessage], error: &gdal::errors::GdalError) -> Error {
     let summary = Error::usage(format!("the coordinate system {} is not known", shortened(text)));
     gdal_errors::because(summary, said, Some(error)).hint("write it as EPSG:4326, WKT or PROJ")
 }

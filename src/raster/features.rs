@@ -152,14 +152,14 @@ pub struct FeatureLayer {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Feature {
     /// Its shape.
-    pub shape: Shape,
+    pub shape: PixelShape,
     /// The value of each field, shortened to 1000 characters; `None` for null.
     pub values: Vec<Option<String>>,
 }
 
 /// A shape in pixels: column to the right, row downwards.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Shape {
+pub struct PixelShape {
     /// Rings of areas; those of holes too, by the even-odd rule.
     pub rings: Vec<Vec<[f64; 2]>>,
     /// Lines.
@@ -170,7 +170,7 @@ pub struct Shape {
     pub bounds: Option<[f64; 4]>,
 }
 
-impl Shape {
+impl PixelShape {
     /// True when a pixel position is inside the areas, or within `reach` pixels of a line or point.
     pub fn is_at(&self, [x, y]: [f64; 2], reach: f64) -> bool {
         let is_near = |[left, top, right, bottom]: [f64; 4]| {
@@ -330,7 +330,7 @@ pub fn read_features(source: &RasterSource, plane: &PixelPlane, ctx: &JobContext
                 break;
             }
             features_left -= 1;
-            let mut shape = Shape::default();
+            let mut shape = PixelShape::default();
             if let Some((geometry, way)) = feature.geometry().zip(way.as_ref()) {
                 found.is_cut = !add_parts(&mut shape, geometry, way, &mut vertices_left);
             }
@@ -352,7 +352,7 @@ fn type_name(kind: OGRwkbGeometryType::Type) -> String {
 
 /// Adds the parts of a geometry; a part with a vertex that can't be placed is left out. Curves are lines through their vertices. False
 /// when vertices are left out because there are too many.
-fn add_parts(shape: &mut Shape, geometry: &Geometry, way: &Way, vertices_left: &mut usize) -> bool {
+fn add_parts(shape: &mut PixelShape, geometry: &Geometry, way: &Way, vertices_left: &mut usize) -> bool {
     let kind = geometry_type_flatten(geometry.geometry_type());
     let is_area = matches!(kind, OGRwkbGeometryType::wkbPolygon | OGRwkbGeometryType::wkbTriangle);
     if geometry.geometry_count() > 0 && !is_area {
@@ -429,7 +429,7 @@ mod tests {
         let road = &layer.features[1].shape;
         assert_eq!([[30.0, 50.5], [30.0, 53.0], [60.0, 50.0]].map(|at| road.is_at(at, 1.0)), [true, false, false]);
         assert!(layer.features[2].shape.points.len() == 2 && layer.features[2].shape.is_at([40.2, 10.0], 1.0));
-        assert_eq!(layer.features[3].shape, Shape::default());
+        assert_eq!(layer.features[3].shape, PixelShape::default());
         assert!(!found.is_cut);
     }
 
@@ -454,7 +454,7 @@ mod tests {
         let source = source(folder.path(), "long.geojson", &text);
         let plane = PixelPlane::of_raster(&raster()).expect("a plane");
         let found = read_features(&source, &plane, &JobContext::default()).expect("features");
-        assert!(found.is_cut && found.layers[0].features[0].shape == Shape::default());
+        assert!(found.is_cut && found.layers[0].features[0].shape == PixelShape::default());
     }
 
     #[test]
@@ -507,7 +507,7 @@ mod tests {
         let far = r#"{"type":"LineString","coordinates":[[0,0],[1e300,1e300]]}"#;
         let far = source(folder.path(), "far.geojson", far);
         let found = read_features(&far, &PixelPlane::of_raster(&raster()).expect("a plane"), &JobContext::default());
-        assert_eq!(found.expect("features").layers[0].features[0].shape, Shape::default());
+        assert_eq!(found.expect("features").layers[0].features[0].shape, PixelShape::default());
         assert_eq!(PixelPlane::of_raster(&RasterInfo { crs_wkt: None, ..raster() }), None);
     }
 }

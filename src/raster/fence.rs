@@ -67,7 +67,7 @@ const COPY_LIMIT_BYTES: u64 = 512 << 20;
 const COPY_CHUNK: u64 = 8 << 20;
 
 /// A member that GDAL opened.
-pub(super) struct Opened {
+pub(super) struct FencedMember {
     pub dataset: Dataset,
     pub subdatasets: Vec<Subdataset>,
     pub shown: Option<String>,
@@ -94,7 +94,7 @@ pub(super) fn name_for(asset: &AssetPath) -> String {
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file that refers to others;
 /// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason; [`Kind::Usage`](crate::error::Kind::Usage) for a variable that
 /// the file does not have; those of reads.
-pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
+pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<FencedMember> {
     let asset = source.asset();
     let head = mounted.read(0, HEAD)?;
     let direct = match hdf5_lock::is_hdf5(|at, magic| mounted.read(at, magic.len() as u64).is_ok_and(|bytes| bytes == magic)) {
@@ -115,7 +115,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
         let read = variable.as_ref().and_then(|variable| variable.name.as_deref());
         let same = subdatasets.iter().find(|one| read.is_some_and(|read| name_of(one, &own) == read));
         let shown = same.or(subdatasets.first()).map(|shown| shown.name.clone());
-        return Ok(Opened { dataset, subdatasets, shown, variable, copy: Some(copy) });
+        return Ok(FencedMember { dataset, subdatasets, shown, variable, copy: Some(copy) });
     }
     let dataset = direct?;
     if let Some(file) = dataset.metadata_item("OVERVIEW_FILE", "OVERVIEWS") {
@@ -129,7 +129,7 @@ pub(super) fn open(source: &RasterSource, mounted: &Mounted) -> Result<Opened> {
     let variable = VariableRead::of(source, &subdatasets, shown, &mounted.path());
     let shown = shown.map(|at| subdatasets[at].name.clone());
     let rename = |name: String| named_by(asset, mounted, vec![Subdataset { name, description: String::new() }]).remove(0).name;
-    Ok(Opened { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
+    Ok(FencedMember { dataset, shown: shown.map(rename), subdatasets: named_by(asset, mounted, subdatasets), variable, copy: None })
 }
 
 fn open_plain(asset: &AssetPath, mounted: &Mounted, head: &[u8]) -> Result<Dataset> {

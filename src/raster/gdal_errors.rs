@@ -14,13 +14,13 @@ use crate::model::AssetPath;
 const KEPT: usize = 64;
 
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(super) struct GdalMessage {
     pub failure: bool,
     pub text: String,
 }
 
 thread_local! {
-    static HEARD: RefCell<Option<Vec<Message>>> = const { RefCell::new(None) };
+    static HEARD: RefCell<Option<Vec<GdalMessage>>> = const { RefCell::new(None) };
 }
 
 /// Replaces GDAL's handler, which writes to standard error, for all threads.
@@ -30,7 +30,7 @@ pub(super) fn install() {
 }
 
 /// Runs `work` and returns GDAL's messages on this thread during it. Listeners nest; the innermost one collects.
-pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
+pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<GdalMessage>) {
     let outer = HEARD.with(|heard| heard.replace(Some(Vec::new())));
     let result = work();
     let messages = HEARD.with(|heard| heard.replace(outer)).unwrap_or_default();
@@ -39,7 +39,7 @@ pub(super) fn listen<T>(work: impl FnOnce() -> T) -> (T, Vec<Message>) {
 
 /// Adds GDAL's reason to `error` as its source: the failures, or the warnings when there is no failure, or else `fallback`. A failed
 /// read of a file of this program's plugin ([`vsi_plugin::take_fault`]) takes precedence, since the other messages follow from it.
-pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal::errors::GdalError>) -> Error {
+pub(super) fn because(error: Error, messages: &[GdalMessage], fallback: Option<&gdal::errors::GdalError>) -> Error {
     if let Some(fault) = vsi_plugin::take_fault() {
         if fault.is_cancelled() {
             return fault;
@@ -72,7 +72,7 @@ pub(super) fn because(error: Error, messages: &[Message], fallback: Option<&gdal
 /// The error from `summary`, with GDAL's reason.
 pub(super) fn expect_written(
     outcome: gdal::errors::Result<()>,
-    messages: &[Message],
+    messages: &[GdalMessage],
     summary: impl FnOnce() -> Error,
 ) -> Result<()> {
     match outcome {
@@ -152,7 +152,7 @@ fn heard(class: gdal_sys::CPLErr::Type, number: c_int, text: &str) {
         CPLErr::CE_Failure => tracing::debug!(target: "gdal", number, "{text}"),
         _ => tracing::error!(target: "gdal", number, "{text}"),
     }
-    let message = Message { failure: class >= CPLErr::CE_Failure, text };
+    let message = GdalMessage { failure: class >= CPLErr::CE_Failure, text };
     let _ = HEARD.try_with(|heard| {
         if let Ok(mut heard) = heard.try_borrow_mut()
             && let Some(messages) = heard.as_mut()
@@ -178,8 +178,8 @@ mod tests {
     #[test]
     fn the_first_and_last_reasons_are_kept() {
         let messages: Vec<_> = (0..9)
-            .map(|i| Message { failure: i != 4, text: format!("reason {i}") })
-            .chain([Message { failure: true, text: "reason 8".into() }])
+            .map(|i| GdalMessage { failure: i != 4, text: format!("reason {i}") })
+            .chain([GdalMessage { failure: true, text: "reason 8".into() }])
             .collect();
         let error = because(Error::format("could not open"), &messages, None);
         assert_eq!(error.to_string(), "could not open: reason 0; reason 1; reason 8");

@@ -9,7 +9,7 @@ use gdal::raster::{GdalType, RasterBand, ResampleAlg};
 use super::budget::{self, value_bytes};
 use super::nodata_test::NoDataTest;
 use super::pixel_number::{PixelNumber, StoredNumber};
-use super::pool::{self, Opened};
+use super::pool::{self, PooledDataset};
 use super::{BandIndex, RasterInfo, RasterSource, Window, gdal_errors};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -195,7 +195,7 @@ pub fn read_window(source: &RasterSource, request: &ReadRequest, ctx: &JobContex
 
 /// [`read_window`] of an opened raster; complex bands are read as `part`.
 pub(super) fn read(
-    opened: &Opened,
+    opened: &PooledDataset,
     source: &RasterSource,
     request: &ReadRequest,
     part: ComplexPart,
@@ -247,7 +247,7 @@ fn check_size(info: &RasterInfo, request: &ReadRequest, window: Window, source: 
 
 /// Common properties of all bands of a read.
 struct BandRead<'a> {
-    opened: &'a Opened,
+    opened: &'a PooledDataset,
     window: Window,
     request: &'a ReadRequest,
     part: ComplexPart,
@@ -266,7 +266,7 @@ fn read_band(
     };
     let (result, said) = gdal_errors::listen(|| {
         let band = opened.dataset.rasterband(index.get()).map_err(ReadFault::Gdal)?;
-        let job = Read { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
+        let job = PixelRead { band: &band, window, out: request.out, alg: algorithm(request, window, info), ctx };
         let nodata = info.nodata_test();
         let (samples, with_data) = job.samples(&info.dtype, part, nodata)?;
         let valid = job.valid(&samples, with_data, nodata, masks)?;
@@ -303,7 +303,7 @@ enum ReadFault {
 /// For each pixel whether it has data; `None` when that is not known from the values.
 type WithData = Option<Arc<[bool]>>;
 
-struct Read<'a> {
+struct PixelRead<'a> {
     band: &'a RasterBand<'a>,
     window: Window,
     out: (usize, usize),
@@ -311,7 +311,7 @@ struct Read<'a> {
     ctx: &'a JobContext,
 }
 
-impl Read<'_> {
+impl PixelRead<'_> {
     /// The values, and for complex types which of them are not nodata.
     fn samples(&self, dtype: &str, part: ComplexPart, nodata: Option<NoDataTest>) -> Result<(Samples, WithData), ReadFault> {
         let plain = match dtype {

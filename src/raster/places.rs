@@ -42,7 +42,7 @@ pub struct AreaOfDegrees {
 
 /// Value to read at a point.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Sampling {
+pub enum PointSampling {
     /// The pixel that contains the point.
     Nearest,
     /// The mean of the pixels whose centres are inside the square of half-width `radius_m` around the point, at least the pixel
@@ -82,7 +82,7 @@ fn way_to(source: &RasterSource, info: &RasterInfo) -> Result<CoordTransform> {
 pub fn raster_at(
     source: &RasterSource,
     band: BandIndex,
-    sampling: Sampling,
+    sampling: PointSampling,
     places: &[Option<[f64; 2]>],
     ctx: &JobContext,
 ) -> Result<Vec<Option<f64>>> {
@@ -147,7 +147,7 @@ pub fn raster_in(
                 values.push(None);
                 continue;
             };
-            let mut tally = Tally { statistic, centres: 0, valid: 0, sum: 0.0 };
+            let mut tally = AreaCount { statistic, centres: 0, valid: 0, sum: 0.0 };
             for (rings, window) in windows_of(&way, inverse, area, &info) {
                 let out = window.fit(AREA_SIDE, AREA_SIDE);
                 let request = ReadRequest { window, out, bands: vec![band], resampling };
@@ -166,7 +166,7 @@ pub fn raster_in(
                 }
             }
             if tally.centres == 0
-                && let Some(window) = area_of(&way, inverse, wrapped(area.middle), Sampling::Nearest, &info)
+                && let Some(window) = area_of(&way, inverse, wrapped(area.middle), PointSampling::Nearest, &info)
             {
                 let request = ReadRequest { window, out: (1, 1), bands: vec![band], resampling: Resampling::Nearest };
                 let pixels = read(&lease, source, &request, ComplexPart::Magnitude, ctx)?;
@@ -180,7 +180,7 @@ pub fn raster_in(
 }
 
 /// Pixels counted in an area.
-struct Tally {
+struct AreaCount {
     statistic: AreaStatistic,
     /// Pixels with their centre inside, with or without a value.
     centres: u64,
@@ -189,7 +189,7 @@ struct Tally {
     sum: f64,
 }
 
-impl Tally {
+impl AreaCount {
     fn add(&mut self, value: Option<f64>) {
         self.centres += 1;
         let Some(value) = value else { return };
@@ -340,7 +340,13 @@ fn transformed(way: &CoordTransform, place: [f64; 2]) -> Option<[f64; 2]> {
 }
 
 /// The pixels to read for a point; `None` when it is outside of the raster.
-fn area_of(way: &CoordTransform, inverse: [f64; 6], [lon, lat]: [f64; 2], sampling: Sampling, info: &RasterInfo) -> Option<Window> {
+fn area_of(
+    way: &CoordTransform,
+    inverse: [f64; 6],
+    [lon, lat]: [f64; 2],
+    sampling: PointSampling,
+    info: &RasterInfo,
+) -> Option<Window> {
     let pixel = |lon: f64, lat: f64| transformed(way, [lon, lat]).map(|[x, y]| apply(inverse, x, y));
     // A global raster may use longitudes from 0 to 360.
     let [column, row] = [lon, lon + 360.0, lon - 360.0]
@@ -348,7 +354,7 @@ fn area_of(way: &CoordTransform, inverse: [f64; 6], [lon, lat]: [f64; 2], sampli
         .filter_map(|lon| pixel(lon, lat))
         .find(|[column, row]| (0.0..info.width as f64).contains(column) && (0.0..info.height as f64).contains(row))?;
     let one = Window { x: column as usize, y: row as usize, width: 1, height: 1 };
-    let Sampling::Mean { radius_m } = sampling else { return Some(one) };
+    let PointSampling::Mean { radius_m } = sampling else { return Some(one) };
     let north = radius_m / 111_320.0;
     let east = north / lat.to_radians().cos().abs().max(1e-3);
     let around = [(lon - east, lat), (lon + east, lat), (lon, lat - north), (lon, lat + north)];

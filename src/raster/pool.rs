@@ -11,11 +11,11 @@ use gdal::{Dataset, DatasetOptions, GdalOpenFlags, Metadata};
 use super::fence::{self, Fence};
 use super::hdf5_lock::{self, Turn};
 use super::info::{self, RasterInfo, Subdataset};
-use super::vsi_plugin::{self, Mounted, Place};
+use super::vsi_plugin::{self, Mounted, MountedRange};
 use super::{RasterSource, VariableRead, codec, environment, gdal_errors, variable};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{AssetPath, Stamp as Version};
-use crate::remote::Identity;
+use crate::remote::FileIdentity;
 
 /// Maximum number of subdatasets tried when the parent has no bands.
 const SUBDATASETS_TRIED: usize = 4;
@@ -24,7 +24,7 @@ const SUBDATASETS_TRIED: usize = 4;
 const IDLE_KEPT: usize = 12;
 
 /// An open dataset with its description.
-pub(super) struct Opened {
+pub(super) struct PooledDataset {
     pub dataset: Dataset,
     pub info: Arc<RasterInfo>,
     /// The temporary file that GDAL reads instead of the sample, if any. Declared after `dataset`: fields drop in order.
@@ -33,9 +33,9 @@ pub(super) struct Opened {
     mounted: Option<Mounted>,
 }
 
-impl Opened {
+impl PooledDataset {
     /// False when the remote file was reopened since this dataset was, for example with other credentials.
-    fn reads(&self, place: Option<&Place>) -> bool {
+    fn reads(&self, place: Option<&MountedRange>) -> bool {
         match (&self.mounted, place) {
             (Some(mounted), Some(place)) => mounted.reads(&place.file),
             // Changes of local files are detected by their stamps.
@@ -47,19 +47,19 @@ impl Opened {
 
 /// State of a file by which a later change is detected.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Stamp {
+enum PooledStamp {
     /// Changes can't be detected: GDAL path or connection string.
     None,
     /// Length and time of the last change of a local file.
     Local(u64, Option<SystemTime>),
     /// Version of a remote file.
-    Remote(Identity),
+    Remote(FileIdentity),
 }
 
 struct Idle {
     source: RasterSource,
-    stamp: Stamp,
-    opened: Opened,
+    stamp: PooledStamp,
+    opened: PooledDataset,
 }
 
 /// Idle datasets, most recently used last.
@@ -68,8 +68,8 @@ static IDLE: Mutex<Vec<Idle>> = Mutex::new(Vec::new());
 /// Exclusive use of a dataset; returns it to the pool on drop.
 pub(super) struct Lease {
     source: RasterSource,
-    stamp: Stamp,
-    opened: Option<Opened>,
+    stamp: PooledStamp,
+    opened: Option<PooledDataset>,
     /// HDF5 lock, held until the dataset is closed.
     turn: Option<Turn>,
     /// Set for members: reading, like opening, can resolve coordinate systems.
@@ -77,10 +77,10 @@ pub(super) struct Lease {
 }
 
 impl Deref for Lease {
-    type Target = Opened;
+    type Target = PooledDataset;
 
     #[expect(clippy::expect_used, reason = "nothing but `drop` takes the dataset out")]
-    fn deref(&self) -> &Opened {
+    fn deref(&self) -> &PooledDataset {
         self.opened.as_ref().expect("a lease holds its dataset until it is dropped")
     }
 }
@@ -184,22 +184,22 @@ pub(super) fn head(asset: &AssetPath, most: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// Checks for faults that GDAL reports only as "not recognized": missing file, folder, range outside of its container.
-fn check(source: &RasterSource) -> Result<Stamp> {
+fn check(source: &RasterSource) -> Result<PooledStamp> {
     let asset = source.asset();
     if let AssetPath::Packed(member) = asset {
         return match member.size {
             0 => Err(Error::format("the file is empty").at(asset)),
-            size => crate::unpack::expect_archive(member).map(|()| Stamp::Local(size, None)),
+            size => crate::unpack::expect_archive(member).map(|()| PooledStamp::Local(size, None)),
         };
     }
     let Some(path) = asset.local_file() else {
         return match source.is_fenced() {
             true => Err(Error::unsupported("a path that only GDAL knows is no sample of a dataset").at(asset)),
-            false => Ok(Stamp::None),
+            false => Ok(PooledStamp::None),
         };
     };
     if !source.is_fenced() && is_connection(path) {
-        return Ok(Stamp::None);
+        return Ok(PooledStamp::None);
     }
     let metadata = crate::files::metadata(path).io_at("open the raster", path)?;
     if source.is_fenced() && !metadata.is_file() {
@@ -211,12 +211,12 @@ fn check(source: &RasterSource) -> Result<Stamp> {
     if matches!(asset, AssetPath::File(_)) && metadata.is_file() && length == 0 {
         return Err(Error::format("the file is empty").at(asset));
     }
-    Ok(Stamp::Local(length, metadata.modified().ok()))
+    Ok(PooledStamp::Local(length, metadata.modified().ok()))
 }
 
-fn check_remote(asset: &AssetPath, place: &Place) -> Result<Stamp> {
+fn check_remote(asset: &AssetPath, place: &MountedRange) -> Result<PooledStamp> {
     check_range(asset, place.file.size_bytes())?;
-    Ok(Stamp::Remote(place.file.identity().clone()))
+    Ok(PooledStamp::Remote(place.file.identity().clone()))
 }
 
 /// Refuses a range of a container that changed since the range was found: it would return another sample's pixels. If the
@@ -253,17 +253,17 @@ fn is_connection(path: &Path) -> bool {
 }
 
 /// Size of the asset in bytes, where known without a request.
-fn size_of(asset: &AssetPath, stamp: &Stamp) -> Option<u64> {
+fn size_of(asset: &AssetPath, stamp: &PooledStamp) -> Option<u64> {
     match (asset, stamp) {
         (AssetPath::Range { size, .. }, _) => Some(*size),
         (AssetPath::Packed(member), _) => Some(member.size),
-        (_, Stamp::Remote(identity)) => Some(identity.size),
-        (_, Stamp::Local(length, _)) => Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file)),
-        (_, Stamp::None) => None,
+        (_, PooledStamp::Remote(identity)) => Some(identity.size),
+        (_, PooledStamp::Local(length, _)) => Some(*length).filter(|_| asset.local_file().is_some_and(Path::is_file)),
+        (_, PooledStamp::None) => None,
     }
 }
 
-fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mounted> {
+fn mount(asset: &AssetPath, stamp: &PooledStamp, place: Option<MountedRange>) -> Result<Mounted> {
     let name = fence::name_for(asset);
     match (place, asset) {
         (Some(place), _) => Mounted::remote(&place, &name),
@@ -275,7 +275,7 @@ fn mount(asset: &AssetPath, stamp: &Stamp, place: Option<Place>) -> Result<Mount
 }
 
 /// The error of opening a file, or its cause where the file itself tells: a codec that GDAL lacks.
-fn explained(error: Error, asset: &AssetPath, stamp: &Stamp) -> Error {
+fn explained(error: Error, asset: &AssetPath, stamp: &PooledStamp) -> Error {
     if error.kind() != Kind::Format || (asset.local_file().is_none() && asset.remote_file().is_none()) {
         return error;
     }
@@ -285,17 +285,22 @@ fn explained(error: Error, asset: &AssetPath, stamp: &Stamp) -> Error {
     cause.unwrap_or(error)
 }
 
-fn open_member(source: &RasterSource, stamp: &Stamp, place: Option<Place>) -> Result<Opened> {
+fn open_member(source: &RasterSource, stamp: &PooledStamp, place: Option<MountedRange>) -> Result<PooledDataset> {
     let asset = source.asset();
     let mounted = mount(asset, stamp, place)?;
-    let fence::Opened { dataset, subdatasets, shown, variable, copy } = fence::open(source, &mounted)?;
+    let fence::FencedMember { dataset, subdatasets, shown, variable, copy } = fence::open(source, &mounted)?;
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
-    Ok(Opened { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
+    Ok(PooledDataset { dataset, info: Arc::new(info), _copy: copy, mounted: Some(mounted) })
 }
 
 /// Opens a file that the user named, with every driver and sidecar. Returns the HDF5 lock, which is taken when the file turns out to
 /// refer to others.
-fn open_own(source: &RasterSource, stamp: &Stamp, place: Option<Place>, turn: Option<Turn>) -> Result<(Opened, Option<Turn>)> {
+fn open_own(
+    source: &RasterSource,
+    stamp: &PooledStamp,
+    place: Option<MountedRange>,
+    turn: Option<Turn>,
+) -> Result<(PooledDataset, Option<Turn>)> {
     let asset = source.asset();
     let mounted = match &place {
         // Some drivers identify files by name.
@@ -320,7 +325,7 @@ fn open_own(source: &RasterSource, stamp: &Stamp, place: Option<Place>, turn: Op
     let variable = VariableRead::of(source, &subdatasets, shown, &vsi);
     let shown = shown.and_then(|at| subdatasets.get(at)).map(|shown| shown.name.clone());
     let info = info::collect(&dataset, size_of(asset, stamp), subdatasets, shown, variable);
-    Ok((Opened { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
+    Ok((PooledDataset { dataset, info: Arc::new(info), _copy: None, mounted }, turn))
 }
 
 fn driver_of(dataset: &Dataset) -> String {

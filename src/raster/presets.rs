@@ -34,7 +34,7 @@ pub enum Preset {
 
 /// A normalized-difference index: (high − low) / (high + low).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Index {
+pub struct SpectralIndex {
     /// Usual abbreviation, such as `NDVI`.
     pub name: &'static str,
     /// The band with the positive sign in the numerator.
@@ -139,9 +139,9 @@ fn role_of(name: &str) -> Option<Role> {
 }
 
 /// The indices for which the raster has both bands: NDVI, NDWI (McFeeters), NBR.
-pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<Index> {
+pub fn indices_of(info: &RasterInfo, names: &[String]) -> Vec<SpectralIndex> {
     let band = |role| band_of(role, info, names);
-    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| Some(Index { name, high: high?, low: low? });
+    let pair = |name, high: Option<BandIndex>, low: Option<BandIndex>| Some(SpectralIndex { name, high: high?, low: low? });
     [
         pair("NDVI", band(Role::NearInfrared), band(Role::Red)),
         pair("NDWI", band(Role::Green), band(Role::NearInfrared)),

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::pixels::{self, ReadRequest, Resampling};
-use super::stretch::{Histogram, Limits};
-use super::{BandChoice, BandIndex, Prepared, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool};
+use super::stretch::{Histogram, StretchLimits};
+use super::{BandChoice, BandIndex, PreparedPixels, RasterInfo, RasterSource, RenderOptions, Rgba, Window, pool};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 
@@ -46,7 +46,7 @@ pub struct PreviewImage {
     /// The picture.
     pub rgba: Rgba,
     /// The pixels from which it was rendered, for other stretches.
-    pub prepared: Arc<Prepared>,
+    pub prepared: Arc<PreparedPixels>,
     /// The window shown, clipped to the raster.
     pub window: Window,
     /// The resolved band choice; never [`BandChoice::Auto`].
@@ -54,7 +54,7 @@ pub struct PreviewImage {
     /// The numbers of the bands shown.
     pub band_indices: Vec<BandIndex>,
     /// Display limits per band shown; `None` without data, or when a colour table is used.
-    pub limits: Vec<Option<Limits>>,
+    pub limits: Vec<Option<StretchLimits>>,
     /// Histogram (256 bins) per band shown, of the pixels read, over the values that all but a few pixels have.
     pub histograms: Vec<Histogram>,
 }
@@ -84,7 +84,7 @@ pub fn preview(request: &PreviewRequest, ctx: &JobContext) -> Result<PreviewImag
     drop(lease);
     ctx.check()?;
     let options = RenderOptions { bands: bands.clone(), ..request.options.clone() };
-    let prepared = Arc::new(Prepared::new(Arc::new(pixels)));
+    let prepared = Arc::new(PreparedPixels::new(Arc::new(pixels)));
     let (rgba, limits) = prepared.render(&options, None, None, None);
     ctx.check()?;
     let histograms = prepared.histograms(BINS);

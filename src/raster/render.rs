@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::pixel_number::StoredNumber;
 use super::pixels::{BandPixels, each_type};
-use super::stretch::{self, Limits, Stretch};
+use super::stretch::{self, Stretch, StretchLimits};
 use super::{BandIndex, ColourMap, ComplexPart, Pixels, RasterInfo};
 
 /// Steps between black and white before gamma.
@@ -112,7 +112,7 @@ pub struct Rgba {
 }
 
 /// Renders `pixels` with the stretch of `options`. Also returns the limits of each band shown, as [`render_with`].
-pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Limits>>) {
+pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<StretchLimits>>) {
     let limits: Vec<_> = pixels.bands.par_iter().map(|band| stretch::limits(band, options.stretch)).collect();
     render_with(pixels, options, &limits, None, None)
 }
@@ -125,10 +125,10 @@ pub fn render(pixels: &Pixels, options: &RenderOptions) -> (Rgba, Vec<Option<Lim
 pub fn render_with(
     pixels: &Pixels,
     options: &RenderOptions,
-    limits: &[Option<Limits>],
+    limits: &[Option<StretchLimits>],
     classes: Option<&[[u8; 4]]>,
     at_most: Option<usize>,
-) -> (Rgba, Vec<Option<Limits>>) {
+) -> (Rgba, Vec<Option<StretchLimits>>) {
     let step =
         at_most.map_or(1.0, |most| ((pixels.width * pixels.height) as f64 / most.max(1) as f64).sqrt().ceil().max(1.0)) as usize;
     let (width, height) = (pixels.width.div_ceil(step), pixels.height.div_ceil(step));
@@ -138,7 +138,7 @@ pub fn render_with(
     let Some(&first) = bands.first() else { return (Rgba { width, height, data }, Vec::new()) };
     let rgb = bands.len() == 3;
     let table = classes.or(first.palette.as_deref().map(Vec::as_slice)).filter(|_| !rgb && map == ColourMap::Grey);
-    let limits: Vec<Option<Limits>> = shown.iter().map(|&at| limits.get(at).copied().flatten()).collect();
+    let limits: Vec<Option<StretchLimits>> = shown.iter().map(|&at| limits.get(at).copied().flatten()).collect();
     let ramps: Vec<Ramp> = limits.iter().map(|limits| Ramp::new(*limits, options.gamma)).collect();
     let colours = map.table();
     let missing = if options.nodata_transparent { [0, 0, 0, 0] } else { [0, 0, 0, 255] };
@@ -204,8 +204,8 @@ struct Ramp {
 }
 
 impl Ramp {
-    fn new(limits: Option<Limits>, gamma: f32) -> Self {
-        let Limits { low, high } = limits.unwrap_or(Limits { low: 0.0, high: 0.0 });
+    fn new(limits: Option<StretchLimits>, gamma: f32) -> Self {
+        let StretchLimits { low, high } = limits.unwrap_or(StretchLimits { low: 0.0, high: 0.0 });
         let gamma = if gamma.is_finite() { gamma.clamp(0.05, 20.0) } else { 1.0 };
         let last = (STEPS - 1) as f64;
         if low == high {
@@ -244,7 +244,7 @@ mod tests {
         let (image, limits) = render(&pixels(vec![band(1, Samples::U16(values))]), &RenderOptions::default());
         assert_eq!((image.data[0], image.data[4 * 999], image.data[3]), (0, 255, 255));
         assert!((image.data[4 * 500]).abs_diff(128) < 3);
-        assert_eq!(limits, [Some(Limits { low: 310.0, high: 789.0 })]);
+        assert_eq!(limits, [Some(StretchLimits { low: 310.0, high: 789.0 })]);
     }
 
     #[test]

@@ -6,19 +6,19 @@ use rayon::prelude::*;
 
 use super::pixels::{BandPixels, Samples};
 use super::render::render_with;
-use super::stretch::{self, BandValues, Histogram, Limits, Stretch};
+use super::stretch::{self, BandValues, Histogram, Stretch, StretchLimits};
 use super::{BandChoice, ColourMap, PixelNumber, Pixels, RenderOptions, Rgba};
 
 /// Pixels with the per-band values from which limits are computed.
 #[derive(Clone, Debug)]
-pub struct Prepared {
+pub struct PreparedPixels {
     /// The pixels.
     pub pixels: Arc<Pixels>,
     /// Per band; `None` without data.
     values: Vec<Option<BandValues>>,
 }
 
-impl Prepared {
+impl PreparedPixels {
     /// Prepares all bands in parallel, one pass over the values.
     pub fn new(pixels: Arc<Pixels>) -> Self {
         let values = pixels.bands.par_iter().map(BandValues::of).collect();
@@ -26,7 +26,7 @@ impl Prepared {
     }
 
     /// The limits of each band; `None` without data.
-    pub fn limits(&self, stretch: Stretch) -> Vec<Option<Limits>> {
+    pub fn limits(&self, stretch: Stretch) -> Vec<Option<StretchLimits>> {
         self.values.iter().map(|values| values.as_ref().map(|values| values.limits(stretch))).collect()
     }
 
@@ -46,10 +46,10 @@ impl Prepared {
     pub fn render(
         &self,
         options: &RenderOptions,
-        fixed: Option<&[Option<Limits>]>,
+        fixed: Option<&[Option<StretchLimits>]>,
         classes: Option<&[[u8; 4]]>,
         at_most: Option<usize>,
-    ) -> (Rgba, Vec<Option<Limits>>) {
+    ) -> (Rgba, Vec<Option<StretchLimits>>) {
         let fixed = fixed.filter(|fixed| fixed.len() == self.values.len());
         let limits = fixed.map_or_else(|| self.limits(options.stretch), <[_]>::to_vec);
         render_with(&self.pixels, options, &limits, classes, at_most)
@@ -99,7 +99,7 @@ pub fn difference(own: &Pixels, other: &Pixels, position: usize) -> Option<BandD
     let bands = BandChoice::Single { band: band.index, map: ColourMap::BlueWhiteRed };
     let pixels = Pixels { width: own.width, height: own.height, window: own.window, bands: vec![band] };
     let options = RenderOptions { bands, ..RenderOptions::default() };
-    let (image, _) = render_with(&pixels, &options, &[Some(Limits { low: -reach, high: reach })], None, None);
+    let (image, _) = render_with(&pixels, &options, &[Some(StretchLimits { low: -reach, high: reach })], None, None);
     Some(BandDifference { image, limit, range })
 }
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_small_one_has_every_nth_pixel() {
-        let prepared = Prepared::new(Arc::new(pixels()));
+        let prepared = PreparedPixels::new(Arc::new(pixels()));
         let options = RenderOptions::default();
         let (whole, _) = prepared.render(&options, None, None, None);
         let (small, _) = prepared.render(&options, None, None, Some(300));
@@ -134,7 +134,7 @@ mod tests {
     fn classes_have_their_colours() {
         let pixels = pixels();
         let one = Pixels { bands: vec![pixels.bands[0].clone()], ..pixels.clone() };
-        let prepared = Prepared::new(Arc::new(one));
+        let prepared = PreparedPixels::new(Arc::new(one));
         let options =
             RenderOptions { bands: BandChoice::Single { band: BandIndex::FIRST, map: ColourMap::Grey }, ..Default::default() };
         let (image, limits) = prepared.render(&options, None, Some(&[[9, 9, 9, 255]; 8]), None);

@@ -7,7 +7,7 @@ use std::ffi::{c_int, c_void};
 use gdal::raster::GdalType;
 
 use super::nodata_test::NoDataTest;
-use super::pool::Opened;
+use super::pool::PooledDataset;
 use super::{BandInfo, Window, gdal_errors};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -20,7 +20,7 @@ const GROUP_BYTES: u64 = 128 << 20;
 
 /// Data type into which GDAL reads a band.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stored {
+pub(super) enum StoredType {
     U8,
     U16,
     I16,
@@ -30,44 +30,44 @@ pub(super) enum Stored {
     F64,
 }
 
-impl Stored {
+impl StoredType {
     pub(super) fn of(band: &BandInfo) -> Self {
         match band.dtype.as_str() {
-            "Byte" | "UInt8" => Stored::U8,
-            "UInt16" => Stored::U16,
-            "Int16" | "Int8" => Stored::I16,
-            "UInt64" => Stored::U64,
-            "Int64" => Stored::I64,
-            "Float32" | "Float16" => Stored::F32,
-            _ => Stored::F64,
+            "Byte" | "UInt8" => StoredType::U8,
+            "UInt16" => StoredType::U16,
+            "Int16" | "Int8" => StoredType::I16,
+            "UInt64" => StoredType::U64,
+            "Int64" => StoredType::I64,
+            "Float32" | "Float16" => StoredType::F32,
+            _ => StoredType::F64,
         }
     }
 
     pub(super) fn bytes(self) -> u64 {
         match self {
-            Stored::U8 => 1,
-            Stored::U16 | Stored::I16 => 2,
-            Stored::F32 => 4,
-            Stored::U64 | Stored::I64 | Stored::F64 => 8,
+            StoredType::U8 => 1,
+            StoredType::U16 | StoredType::I16 => 2,
+            StoredType::F32 => 4,
+            StoredType::U64 | StoredType::I64 | StoredType::F64 => 8,
         }
     }
 
     /// Bytes kept in memory per pixel; 0 for types that are counted.
     pub(super) fn kept_bytes(self) -> u64 {
-        if matches!(self, Stored::U8 | Stored::U16 | Stored::I16) { 0 } else { self.bytes() }
+        if matches!(self, StoredType::U8 | StoredType::U16 | StoredType::I16) { 0 } else { self.bytes() }
     }
 }
 
 /// Pixels of one band in one window.
-pub(super) struct Chunk<'a> {
-    pub values: Values<'a>,
+pub(super) struct PixelChunk<'a> {
+    pub values: PixelValues<'a>,
     /// GDAL mask: 0 means no data.
     pub mask: Option<&'a [u8]>,
     nodata: Option<NoDataTest>,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Values<'a> {
+pub(super) enum PixelValues<'a> {
     U8(&'a [u8]),
     U16(&'a [u16]),
     I16(&'a [i16]),
@@ -77,7 +77,7 @@ pub(super) enum Values<'a> {
     F64(&'a [f64]),
 }
 
-impl Chunk<'_> {
+impl PixelChunk<'_> {
     /// Calls `with` for each finite value with data; 64-bit integers are rounded.
     pub(super) fn each(&self, with: &mut dyn FnMut(f64)) {
         let mut one = |position: usize, value: f64| {
@@ -87,16 +87,16 @@ impl Chunk<'_> {
             }
         };
         match self.values {
-            Values::U8(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            Values::U16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            Values::I16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            Values::U64(_) | Values::I64(_) => self.each_long(&mut |value| with(value as f64)),
-            Values::F32(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
-            Values::F64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, *value)),
+            PixelValues::U8(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::U16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::I16(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::U64(_) | PixelValues::I64(_) => self.each_long(&mut |value| with(value as f64)),
+            PixelValues::F32(values) => values.iter().enumerate().for_each(|(at, value)| one(at, f64::from(*value))),
+            PixelValues::F64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, *value)),
         }
     }
 
-    /// As [`Chunk::each`], for 64-bit integers in full; nothing for other types.
+    /// As [`PixelChunk::each`], for 64-bit integers in full; nothing for other types.
     pub(super) fn each_long(&self, with: &mut dyn FnMut(i128)) {
         let mut one = |position: usize, value: i128| {
             let masked = self.mask.is_some_and(|mask| mask.get(position) == Some(&0));
@@ -105,8 +105,8 @@ impl Chunk<'_> {
             }
         };
         match self.values {
-            Values::U64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
-            Values::I64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
+            PixelValues::U64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
+            PixelValues::I64(values) => values.iter().enumerate().for_each(|(at, value)| one(at, i128::from(*value))),
             _ => {}
         }
     }
@@ -136,41 +136,41 @@ fn first_group(left: &[usize], most: usize, is_like: impl Fn(&usize) -> bool) ->
 /// [`Kind::Format`](crate::error::Kind::Format) with GDAL's reason for pixels that can't be read or a block that does not fit in
 /// memory; cancellation.
 pub(super) fn scan(
-    opened: &Opened,
+    opened: &PooledDataset,
     asset: &AssetPath,
     positions: &[usize],
     ctx: &JobContext,
-    with: &mut dyn FnMut(usize, &Chunk),
+    with: &mut dyn FnMut(usize, &PixelChunk),
 ) -> Result<()> {
     let mut left: Vec<usize> = positions.to_vec();
     while let Some(first) = left.first().and_then(|&position| opened.info.bands.get(position)) {
-        let stored = Stored::of(first);
-        let is_like = |position: &usize| opened.info.bands.get(*position).is_some_and(|band| Stored::of(band) == stored);
+        let stored = StoredType::of(first);
+        let is_like = |position: &usize| opened.info.bands.get(*position).is_some_and(|band| StoredType::of(band) == stored);
         let most = bands_at_once((opened.info.width, opened.info.height), first.block, stored.bytes());
         let (group, rest) = first_group(&left, most, is_like);
         left = rest;
-        let job = Scan { opened, asset, group, ctx };
+        let job = RasterScan { opened, asset, group, ctx };
         match stored {
-            Stored::U8 => job.run::<u8>(|values| Values::U8(values), with)?,
-            Stored::U16 => job.run::<u16>(|values| Values::U16(values), with)?,
-            Stored::I16 => job.run::<i16>(|values| Values::I16(values), with)?,
-            Stored::U64 => job.run::<u64>(|values| Values::U64(values), with)?,
-            Stored::I64 => job.run::<i64>(|values| Values::I64(values), with)?,
-            Stored::F32 => job.run::<f32>(|values| Values::F32(values), with)?,
-            Stored::F64 => job.run::<f64>(|values| Values::F64(values), with)?,
+            StoredType::U8 => job.run::<u8>(|values| PixelValues::U8(values), with)?,
+            StoredType::U16 => job.run::<u16>(|values| PixelValues::U16(values), with)?,
+            StoredType::I16 => job.run::<i16>(|values| PixelValues::I16(values), with)?,
+            StoredType::U64 => job.run::<u64>(|values| PixelValues::U64(values), with)?,
+            StoredType::I64 => job.run::<i64>(|values| PixelValues::I64(values), with)?,
+            StoredType::F32 => job.run::<f32>(|values| PixelValues::F32(values), with)?,
+            StoredType::F64 => job.run::<f64>(|values| PixelValues::F64(values), with)?,
         }
     }
     Ok(())
 }
 
 /// Scratch buffer kept per thread between files; allocating one per file would cost as much as counting.
-struct Scratch(Vec<u64>);
+struct CountScratch(Vec<u64>);
 
 thread_local! {
     static KEPT: Cell<Vec<u64>> = const { Cell::new(Vec::new()) };
 }
 
-impl Scratch {
+impl CountScratch {
     fn borrow() -> Self {
         Self(KEPT.take())
     }
@@ -188,7 +188,7 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for CountScratch {
     fn drop(&mut self) {
         // A larger buffer is freed rather than kept.
         if self.0.len() * size_of::<u64>() <= CHUNK_BYTES as usize {
@@ -197,8 +197,8 @@ impl Drop for Scratch {
     }
 }
 
-struct Scan<'a> {
-    opened: &'a Opened,
+struct RasterScan<'a> {
+    opened: &'a PooledDataset,
     asset: &'a AssetPath,
     group: Vec<usize>,
     ctx: &'a JobContext,
@@ -211,16 +211,20 @@ enum Missing {
     Mask,
 }
 
-impl Scan<'_> {
-    fn run<T: GdalType + Copy>(&self, wrap: impl Fn(&[T]) -> Values<'_>, with: &mut dyn FnMut(usize, &Chunk)) -> Result<()> {
+impl RasterScan<'_> {
+    fn run<T: GdalType + Copy>(
+        &self,
+        wrap: impl Fn(&[T]) -> PixelValues<'_>,
+        with: &mut dyn FnMut(usize, &PixelChunk),
+    ) -> Result<()> {
         let info = &self.opened.info;
         let bands: Vec<c_int> = self.group.iter().map(|&position| position as c_int + 1).collect();
         let missing = self.group.iter().map(|&position| self.missing(position)).collect::<Result<Vec<_>>>()?;
         let block = self.group.first().and_then(|&position| info.bands.get(position)).map_or((1, 1), |band| band.block);
-        let mut scratch = Scratch::borrow();
+        let mut scratch = CountScratch::borrow();
         let mut mask = Vec::<u8>::new();
         let size = (info.width, info.height);
-        for (window, ends) in Windows::new(size, block, bands.len() as u64 * size_of::<T>() as u64) {
+        for (window, ends) in RasterWindows::new(size, block, bands.len() as u64 * size_of::<T>() as u64) {
             self.ctx.check()?;
             let count = window.width * window.height;
             let room = count.checked_mul(bands.len()).and_then(|count| scratch.of::<T>(count));
@@ -230,7 +234,7 @@ impl Scan<'_> {
             })?;
             self.read(window, &bands, buffer)?;
             for ((&position, missing), values) in self.group.iter().zip(&missing).zip(buffer.chunks_exact(count)) {
-                let mut chunk = Chunk { values: wrap(values), mask: None, nodata: None };
+                let mut chunk = PixelChunk { values: wrap(values), mask: None, nodata: None };
                 match missing {
                     Missing::Never => {}
                     Missing::Value(value) => chunk.nodata = Some(*value),
@@ -318,7 +322,7 @@ impl Scan<'_> {
         self.told(status.unwrap_or(gdal_sys::CPLErr::CE_Failure), &said)
     }
 
-    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[gdal_errors::Message]) -> Result<()> {
+    fn told(&self, status: gdal_sys::CPLErr::Type, said: &[gdal_errors::GdalMessage]) -> Result<()> {
         if status == gdal_sys::CPLErr::CE_None {
             return Ok(());
         }
@@ -329,7 +333,7 @@ impl Scan<'_> {
 
 /// Iterator over windows that cover the raster; not collected, since a header can claim more windows than memory holds. Windows
 /// consist of whole blocks, so that none is decoded twice; a block too large for one window is read in consecutive pieces.
-struct Windows {
+struct RasterWindows {
     raster: (usize, usize),
     /// Columns and rows of a group of whole blocks.
     group: (usize, usize),
@@ -341,7 +345,7 @@ struct Windows {
     inside: (usize, usize),
 }
 
-impl Windows {
+impl RasterWindows {
     fn new((width, height): (usize, usize), block: (usize, usize), pixel_bytes: u64) -> Self {
         let (block_width, block_height) = (block.0.clamp(1, width.max(1)), block.1.clamp(1, height.max(1)));
         let most = (CHUNK_BYTES / pixel_bytes.max(1)).max(1) as usize;
@@ -359,7 +363,7 @@ impl Windows {
     }
 }
 
-impl Iterator for Windows {
+impl Iterator for RasterWindows {
     /// `(window, true if it is the last of its group of blocks)`.
     type Item = (Window, bool);
 
@@ -406,7 +410,7 @@ mod tests {
     /// An overflowing size would give a short buffer with a long slice over it.
     #[test]
     fn more_pixels_than_memory_has_bytes_get_no_room() {
-        let mut scratch = Scratch(Vec::new());
+        let mut scratch = CountScratch(Vec::new());
         assert!(scratch.of::<f64>(1 << 61).is_none() && scratch.of::<u16>(usize::MAX).is_none());
         assert_eq!(scratch.of::<u16>(5).map(|room| room.len()), Some(5));
         assert_eq!(scratch.of::<f64>(7).map(|room| room.len()), Some(7));
@@ -421,7 +425,7 @@ mod tests {
             (300_000, 3, (300_000, 1), 80),
             (1000, 1000, (1000, 1000), 9),
         ] {
-            let windows: Vec<(Window, bool)> = Windows::new((width, height), block, bytes).collect();
+            let windows: Vec<(Window, bool)> = RasterWindows::new((width, height), block, bytes).collect();
             assert_eq!(windows.iter().map(|(w, _)| w.width * w.height).sum::<usize>(), width * height);
             assert!(windows.iter().all(|(w, _)| w.x % block.0 == 0 && w.y % block.1 == 0 && w.width > 0 && w.height > 0));
             assert!(windows.iter().all(|(_, ends)| *ends));
@@ -435,7 +439,7 @@ mod tests {
         for (size, block) in [((20_000, 3000), (9000, 2900)), ((50_000_000, 2), (50_000_000, 1))] {
             let mut cells = 0;
             let mut blocks = (0, 0);
-            for (window, ends) in Windows::new(size, block, 8) {
+            for (window, ends) in RasterWindows::new(size, block, 8) {
                 cells += window.width * window.height;
                 assert!(window.width as u64 * window.height as u64 * 8 <= CHUNK_BYTES, "{window:?}");
                 assert_eq!((window.x / block.0, window.y / block.1), ((window.x + window.width - 1) / block.0, window.y / block.1));
@@ -450,7 +454,9 @@ mod tests {
     #[test]
     fn more_windows_than_memory_holds_are_made_one_by_one() {
         let side = 2_000_000_000;
-        assert!(Windows::new((side, side), (1, 1), 8).take(3).map(|(window, _)| window.width * window.height).sum::<usize>() > 0);
-        assert_eq!(Windows::new((0, 5), (1, 1), 1).count() + Windows::new((5, 0), (1, 1), 1).count(), 0);
+        assert!(
+            RasterWindows::new((side, side), (1, 1), 8).take(3).map(|(window, _)| window.width * window.height).sum::<usize>() > 0
+        );
+        assert_eq!(RasterWindows::new((0, 5), (1, 1), 1).count() + RasterWindows::new((5, 0), (1, 1), 1).count(), 0);
     }
 }

@@ -7,7 +7,7 @@ use crate::model::AssetPath;
 
 /// A raster to open. Its trust decides which drivers, files and servers opening it may use.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(from = "Stated", into = "Stated")]
+#[serde(from = "StatedSource", into = "StatedSource")]
 pub struct RasterSource {
     asset: AssetPath,
     trust: Trust,
@@ -27,7 +27,7 @@ enum Trust {
 /// A source in scripts and settings.
 #[derive(serde::Serialize, serde::Deserialize)]
 #[serde(untagged)]
-enum Stated {
+enum StatedSource {
     Member(AssetPath),
     Own {
         own: AssetPath,
@@ -40,22 +40,24 @@ enum Stated {
     },
 }
 
-impl From<Stated> for RasterSource {
-    fn from(stated: Stated) -> Self {
+impl From<StatedSource> for RasterSource {
+    fn from(stated: StatedSource) -> Self {
         match stated {
-            Stated::Member(asset) => Self::member(asset),
-            Stated::Own { own, variable } => Self { asset: own, trust: Trust::Own, variable },
-            Stated::Variable { member, variable } => Self { asset: member, trust: Trust::Member, variable: Some(variable) },
+            StatedSource::Member(asset) => Self::member(asset),
+            StatedSource::Own { own, variable } => Self { asset: own, trust: Trust::Own, variable },
+            StatedSource::Variable { member, variable } => Self { asset: member, trust: Trust::Member, variable: Some(variable) },
         }
     }
 }
 
-impl From<RasterSource> for Stated {
+impl From<RasterSource> for StatedSource {
     fn from(source: RasterSource) -> Self {
         match source {
-            RasterSource { asset, trust: Trust::Own, variable } => Stated::Own { own: asset, variable },
-            RasterSource { asset, trust: Trust::Member, variable: None } => Stated::Member(asset),
-            RasterSource { asset, trust: Trust::Member, variable: Some(variable) } => Stated::Variable { member: asset, variable },
+            RasterSource { asset, trust: Trust::Own, variable } => StatedSource::Own { own: asset, variable },
+            RasterSource { asset, trust: Trust::Member, variable: None } => StatedSource::Member(asset),
+            RasterSource { asset, trust: Trust::Member, variable: Some(variable) } => {
+                StatedSource::Variable { member: asset, variable }
+            }
         }
     }
 }

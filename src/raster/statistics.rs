@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::nodata_test::NoDataTest;
-use super::pool::{self, Opened};
-use super::scan::{Chunk, Stored, Values, scan};
-use super::value_counts::{Counts, Sums};
+use super::pool::{self, PooledDataset};
+use super::scan::{PixelChunk, PixelValues, StoredType, scan};
+use super::value_counts::{Sums, ValueCounts};
 use super::{BandInfo, PixelNumber, RasterInfo, RasterSource, budget};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -21,7 +21,7 @@ const KEPT_BYTES: u64 = 256 << 20;
 const SPARSE_KEPT_BYTES: u64 = 64 << 20;
 
 /// Counts, values or moments of every band of one raster.
-pub struct Tally {
+pub struct RasterCount {
     source: RasterSource,
     info: Arc<RasterInfo>,
     bands: Vec<BandTally>,
@@ -37,13 +37,13 @@ struct BandTally {
 
 enum Data {
     /// Count of each value.
-    Counts(Counts),
+    Counts(ValueCounts),
     /// All finite values with data.
     Single(Vec<f32>),
     /// All finite values with data; 64-bit integers are rounded.
     Double(Vec<f64>),
     /// Moments only: the values exceed the memory limit.
-    Large(Moments),
+    Large(RasterMoments),
 }
 
 /// Summary statistics of one band. The standard deviation is that of the population; percentiles are interpolated linearly between
@@ -75,25 +75,26 @@ pub struct BandSummary {
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for a file without bands, complex data types, more than 1024 bands,
 /// blocks above 256 MiB, and headers that claim far more pixels than the file holds; those of opening and reading, and
 /// cancellation.
-pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
+pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<RasterCount> {
     let lease = pool::lease(source)?;
     let asset = source.asset();
     let info = lease.info.clone();
     check(&info, source)?;
     let pixels = (info.width as u64).saturating_mul(info.height as u64);
-    let kept: u64 = info.bands.iter().map(|band| pixels.saturating_mul(Stored::of(band).kept_bytes())).fold(0, u64::saturating_add);
+    let kept: u64 =
+        info.bands.iter().map(|band| pixels.saturating_mul(StoredType::of(band).kept_bytes())).fold(0, u64::saturating_add);
     let large = kept > if budget::is_sparse(&info) { SPARSE_KEPT_BYTES } else { KEPT_BYTES };
     let mut bands: Vec<BandTally> = info
         .bands
         .iter()
         .map(|band| {
-            let data = match Stored::of(band) {
-                Stored::U8 => Data::Counts(Counts::of::<u8>()),
-                Stored::U16 => Data::Counts(Counts::of::<u16>()),
-                Stored::I16 => Data::Counts(Counts::of::<i16>()),
-                _ if large => Data::Large(Moments::default()),
-                Stored::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
-                Stored::U64 | Stored::I64 | Stored::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
+            let data = match StoredType::of(band) {
+                StoredType::U8 => Data::Counts(ValueCounts::of::<u8>()),
+                StoredType::U16 => Data::Counts(ValueCounts::of::<u16>()),
+                StoredType::I16 => Data::Counts(ValueCounts::of::<i16>()),
+                _ if large => Data::Large(RasterMoments::default()),
+                StoredType::F32 => Data::Single(Vec::with_capacity(pixels as usize)),
+                StoredType::U64 | StoredType::I64 | StoredType::F64 => Data::Double(Vec::with_capacity(pixels as usize)),
             };
             BandTally { total: pixels, is_integer: band.is_integer(), long_range: None, data }
         })
@@ -108,7 +109,7 @@ pub fn tally(source: &RasterSource, ctx: &JobContext) -> Result<Tally> {
             counts.forget(nodata as i64);
         }
     }
-    Ok(Tally { source: source.clone(), info, bands })
+    Ok(RasterCount { source: source.clone(), info, bands })
 }
 
 /// Reads every pixel and discards it, to measure the cost of reading.
@@ -123,7 +124,7 @@ pub fn read_through(source: &RasterSource, ctx: &JobContext) -> Result<()> {
     scan(&lease, asset, &every, ctx, &mut |_, _| {})
 }
 
-impl Tally {
+impl RasterCount {
     /// The header of the raster.
     pub fn info(&self) -> &RasterInfo {
         &self.info
@@ -172,7 +173,7 @@ impl Tally {
     /// outside are not counted.
     ///
     /// # Errors
-    /// As [`Tally::summary`].
+    /// As [`RasterCount::summary`].
     pub fn histogram(&self, position: usize, low: f64, high: f64, bins: usize, ctx: &JobContext) -> Result<Vec<u64>> {
         let bins = bins.max(1);
         let mut counts = vec![0; bins];
@@ -189,7 +190,7 @@ impl Tally {
     /// Count of each of `values` in the band at `position`.
     ///
     /// # Errors
-    /// As [`Tally::summary`].
+    /// As [`RasterCount::summary`].
     pub fn classes(&self, position: usize, values: &[i64], ctx: &JobContext) -> Result<Vec<u64>> {
         let mut counts = vec![0; values.len()];
         self.visit(position, ctx, |value, count| {
@@ -204,7 +205,7 @@ impl Tally {
     /// there are more than `most`.
     ///
     /// # Errors
-    /// As [`Tally::summary`].
+    /// As [`RasterCount::summary`].
     pub fn distinct(&self, position: usize, most: usize, ctx: &JobContext) -> Result<Option<BTreeMap<i64, u64>>> {
         let mut counts = BTreeMap::new();
         let mut fits = true;
@@ -311,7 +312,7 @@ fn select<T: Copy>(mut values: Vec<T>, ranks: &[u64], order: impl Fn(&T, &T) -> 
 
 /// Count, minimum, maximum, mean, and sum of squared deviations from the mean.
 #[derive(Clone, Copy)]
-struct Moments {
+struct RasterMoments {
     count: u64,
     min: f64,
     max: f64,
@@ -319,13 +320,13 @@ struct Moments {
     squares: f64,
 }
 
-impl Default for Moments {
+impl Default for RasterMoments {
     fn default() -> Self {
         Self { count: 0, min: f64::INFINITY, max: f64::NEG_INFINITY, mean: 0.0, squares: 0.0 }
     }
 }
 
-impl Moments {
+impl RasterMoments {
     /// Two-pass moments of values in memory, which avoids cancellation.
     fn of(each: impl Fn(&mut dyn FnMut(f64))) -> Self {
         let mut all = Self::default();
@@ -364,35 +365,35 @@ impl Moments {
 }
 
 impl BandTally {
-    fn range(&self, moments: &Moments) -> [PixelNumber; 2] {
+    fn range(&self, moments: &RasterMoments) -> [PixelNumber; 2] {
         let whole = |value: f64| if self.is_integer { PixelNumber::of_whole(value) } else { PixelNumber::Real(value) };
         self.long_range.map_or([moments.min, moments.max].map(whole), |range| range.map(PixelNumber::Integer))
     }
 
-    fn add(&mut self, chunk: &Chunk) {
+    fn add(&mut self, chunk: &PixelChunk) {
         chunk.each_long(&mut |value| {
             let [low, high] = self.long_range.unwrap_or([value; 2]);
             self.long_range = Some([low.min(value), high.max(value)]);
         });
         match (&mut self.data, chunk.values) {
-            (Data::Counts(counts), Values::U8(values)) => counts.add(values, chunk.mask),
-            (Data::Counts(counts), Values::U16(values)) => counts.add(values, chunk.mask),
-            (Data::Counts(counts), Values::I16(values)) => counts.add(values, chunk.mask),
+            (Data::Counts(counts), PixelValues::U8(values)) => counts.add(values, chunk.mask),
+            (Data::Counts(counts), PixelValues::U16(values)) => counts.add(values, chunk.mask),
+            (Data::Counts(counts), PixelValues::I16(values)) => counts.add(values, chunk.mask),
             (Data::Single(kept), _) => chunk.each(&mut |value| kept.push(value as f32)),
             (Data::Double(kept), _) => chunk.each(&mut |value| kept.push(value)),
-            (Data::Large(moments), _) => moments.join(Moments::of(|with| chunk.each(with))),
+            (Data::Large(moments), _) => moments.join(RasterMoments::of(|with| chunk.each(with))),
             (Data::Counts(_), _) => {}
         }
     }
 
-    fn moments(&self) -> Moments {
+    fn moments(&self) -> RasterMoments {
         match &self.data {
             Data::Large(moments) => *moments,
-            Data::Single(values) => Moments::of(|with| values.iter().for_each(|value| with(f64::from(*value)))),
-            Data::Double(values) => Moments::of(|with| values.iter().for_each(|value| with(*value))),
+            Data::Single(values) => RasterMoments::of(|with| values.iter().for_each(|value| with(f64::from(*value)))),
+            Data::Double(values) => RasterMoments::of(|with| values.iter().for_each(|value| with(*value))),
             Data::Counts(counts) => {
                 let Sums { count, min, max, mean, squares } = counts.sums();
-                Moments { count, min, max, mean, squares }
+                RasterMoments { count, min, max, mean, squares }
             }
         }
     }
@@ -417,7 +418,7 @@ fn check(info: &RasterInfo, source: &RasterSource) -> Result<()> {
 }
 
 /// True when nodata is marked by value only, not by a mask band or alpha.
-fn by_value(opened: &Opened, band: &BandInfo) -> bool {
+fn by_value(opened: &PooledDataset, band: &BandInfo) -> bool {
     let flags = opened.dataset.rasterband(band.index.get()).and_then(|band| band.mask_flags());
     flags.is_ok_and(|flags| flags.is_nodata() && !flags.is_per_dataset())
 }

@@ -43,7 +43,7 @@ impl Default for Stretch {
 
 /// Values shown black and white.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Limits {
+pub struct StretchLimits {
     /// Shown black.
     pub low: f64,
     /// Shown white. Equal to `low` when all values are the same.
@@ -138,13 +138,13 @@ impl BandValues {
     }
 
     /// Smallest and largest value.
-    pub fn range(&self) -> Limits {
-        Limits { low: self.min, high: self.max }
+    pub fn range(&self) -> StretchLimits {
+        StretchLimits { low: self.min, high: self.max }
     }
 
     /// The values that a histogram shows: all of them, unless a few far ones would leave the others a small part of the axis. These
     /// are at most 1/1000 of the values, or one, on each side; without them the range is at least 8 times smaller.
-    pub fn central(&self) -> Limits {
+    pub fn central(&self) -> StretchLimits {
         let count = self.sorted.len();
         let cut = (count / 1000).max(1);
         let (Some(low), Some(high)) = (self.sorted.get(cut), count.checked_sub(cut + 1).and_then(|at| self.sorted.get(at))) else {
@@ -154,22 +154,22 @@ impl BandValues {
         if count < CENTRAL_FROM || span <= 0.0 || self.max - self.min <= 8.0 * span {
             return self.range();
         }
-        Limits { low: (low - span / 8.0).max(self.min), high: (high + span / 8.0).min(self.max) }
+        StretchLimits { low: (low - span / 8.0).max(self.min), high: (high + span / 8.0).min(self.max) }
     }
 
     /// Display limits. Those of [`Stretch::StdDev`] are clipped to the range; equal percentiles, as in a mask, give the whole
     /// range.
-    pub fn limits(&self, stretch: Stretch) -> Limits {
+    pub fn limits(&self, stretch: Stretch) -> StretchLimits {
         match stretch {
-            Stretch::Manual { low, high } => Limits { low, high },
+            Stretch::Manual { low, high } => StretchLimits { low, high },
             Stretch::MinMax => self.range(),
             Stretch::StdDev(factor) => {
                 let spread = self.std * f64::from(factor).abs();
-                Limits { low: (self.mean - spread).max(self.min), high: (self.mean + spread).min(self.max) }
+                StretchLimits { low: (self.mean - spread).max(self.min), high: (self.mean + spread).min(self.max) }
             }
             Stretch::Percentile { low, high } => {
                 let (low, high) = (self.percentile(low.min(high)), self.percentile(low.max(high)));
-                if low == high { self.range() } else { Limits { low, high } }
+                if low == high { self.range() } else { StretchLimits { low, high } }
             }
         }
     }
@@ -198,7 +198,7 @@ fn longs(band: &BandPixels, stride: usize) -> Vec<i128> {
 }
 
 /// Display limits of one band; `None` when no pixel has data.
-pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<Limits> {
+pub fn limits(band: &BandPixels, stretch: Stretch) -> Option<StretchLimits> {
     BandValues::of(band).map(|values| values.limits(stretch))
 }
 
@@ -208,14 +208,15 @@ pub fn histogram(pixels: &Pixels, bins: usize) -> Vec<Histogram> {
 }
 
 fn band_histogram(band: &BandPixels, bins: usize) -> Histogram {
-    histogram_over(band, range(band).map(|(low, high)| Limits { low, high }), bins)
+    histogram_over(band, range(band).map(|(low, high)| StretchLimits { low, high }), bins)
 }
 
 /// Histogram of the values between these limits, with the number of those outside; all 0 without limits, as of a band without data.
-pub(super) fn histogram_over(band: &BandPixels, limits: Option<Limits>, bins: usize) -> Histogram {
+pub(super) fn histogram_over(band: &BandPixels, limits: Option<StretchLimits>, bins: usize) -> Histogram {
     let total = band.samples.len() as u64;
     let mut counts = vec![0u64; bins.max(1)];
-    let (Limits { low: min, high: max }, mut valid, mut outside) = (limits.unwrap_or(Limits { low: 0.0, high: 0.0 }), 0, [0, 0]);
+    let (StretchLimits { low: min, high: max }, mut valid, mut outside) =
+        (limits.unwrap_or(StretchLimits { low: 0.0, high: 0.0 }), 0, [0, 0]);
     let mut range = [min, max];
     let per_value = if max > min { bins as f64 / (max - min) } else { 0.0 };
     let last = counts.len() - 1;
@@ -266,14 +267,14 @@ mod tests {
         values.extend([f32::NAN, f32::INFINITY, -9999.0]);
         let valid = values.iter().map(|value| *value != -9999.0).collect();
         let limits = limits(&band(Samples::F32(values), Some(valid)), Stretch::default());
-        assert_eq!(limits, Some(Limits { low: 20.0, high: 980.0 }));
+        assert_eq!(limits, Some(StretchLimits { low: 20.0, high: 980.0 }));
     }
 
     #[test]
     fn limits_of_long_integers_are_told_in_full() {
         let ids = vec![9_007_199_254_740_993u64, 9_007_199_254_740_994, 18_014_398_509_481_985];
         let values = BandValues::of(&band(Samples::U64(ids), None)).expect("has values");
-        let Limits { low, high } = values.limits(Stretch::MinMax);
+        let StretchLimits { low, high } = values.limits(Stretch::MinMax);
         assert_eq!(values.number(low), PixelNumber::Integer(9_007_199_254_740_993));
         assert_eq!(values.number(high), PixelNumber::Integer(18_014_398_509_481_985));
         let values = BandValues::of(&band(Samples::U32(vec![0, u32::MAX]), None)).expect("has values");
@@ -289,7 +290,7 @@ mod tests {
     fn a_mask_keeps_its_range() {
         let mut values = vec![0u8; 1000];
         values[3] = 1;
-        assert_eq!(limits(&band(Samples::U8(values), None), Stretch::default()), Some(Limits { low: 0.0, high: 1.0 }));
+        assert_eq!(limits(&band(Samples::U8(values), None), Stretch::default()), Some(StretchLimits { low: 0.0, high: 1.0 }));
     }
 
     #[test]
@@ -305,7 +306,7 @@ mod tests {
         let limits = limits(&band(Samples::I16(vec![-10, 0, 10]), None), Stretch::StdDev(1.0)).expect("has values");
         assert!((limits.high - 8.164_965_809).abs() < 1e-6 && (limits.low + limits.high).abs() < 1e-9, "{limits:?}");
         let wide = super::limits(&band(Samples::I16(vec![-10, 0, 10]), None), Stretch::StdDev(9.0));
-        assert_eq!(wide, Some(Limits { low: -10.0, high: 10.0 }));
+        assert_eq!(wide, Some(StretchLimits { low: -10.0, high: 10.0 }));
     }
 
     #[test]
@@ -333,7 +334,7 @@ mod tests {
         values.truncate(4000);
         values.extend(vec![1e6; 4000]);
         let both = BandValues::of(&band(Samples::F64(values), None)).expect("has values").central();
-        assert_eq!(both, Limits { low: 0.0, high: 1e6 });
+        assert_eq!(both, StretchLimits { low: 0.0, high: 1e6 });
     }
 
     #[test]

@@ -76,14 +76,14 @@ impl ChunkLayout {
     }
 }
 
-struct Source<'a> {
+struct TiffSource<'a> {
     read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>,
     size: u64,
     little: bool,
     big: bool,
 }
 
-impl Source<'_> {
+impl TiffSource<'_> {
     fn bytes(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         if at.checked_add(length).is_none_or(|end| end > self.size) {
             return Err(Error::format(format!("{length} bytes at {at} lie outside the TIFF, which has {}", self.size)));
@@ -126,18 +126,18 @@ impl Source<'_> {
 /// # Errors
 /// As [`chunk_layout`].
 pub(super) fn compression_of(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<u64>> {
-    let Some(directory) = Directory::first(read, size)? else { return Ok(None) };
+    let Some(directory) = TiffDirectory::first(read, size)? else { return Ok(None) };
     directory.one(259, 1).map(Some)
 }
 
 /// The first IFD of a TIFF.
-struct Directory<'a> {
-    source: Source<'a>,
+struct TiffDirectory<'a> {
+    source: TiffSource<'a>,
     entries: Vec<u8>,
     entry_width: usize,
 }
 
-impl<'a> Directory<'a> {
+impl<'a> TiffDirectory<'a> {
     /// `None` for a file that is no TIFF.
     fn first(read: &'a dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<Self>> {
         if size < 16 {
@@ -151,7 +151,7 @@ impl<'a> Directory<'a> {
             Some(b"MM\0+") => (false, true),
             _ => return Ok(None),
         };
-        let source = Source { read, size, little, big };
+        let source = TiffSource { read, size, little, big };
         let directory = source.number(if big { &head[8..16] } else { &head[4..8] });
         let (count_width, entry_width) = if big { (8, 20) } else { (2, 12) };
         let count = source.number(&source.bytes(directory, count_width)?);
@@ -180,7 +180,7 @@ impl<'a> Directory<'a> {
 /// # Errors
 /// [`Kind::Format`](crate::error::Kind::Format) for a damaged TIFF, or the errors of `read`.
 pub fn chunk_layout(read: &dyn Fn(u64, u64) -> Result<Vec<u8>>, size: u64) -> Result<Option<ChunkLayout>> {
-    let Some(directory) = Directory::first(read, size)? else { return Ok(None) };
+    let Some(directory) = TiffDirectory::first(read, size)? else { return Ok(None) };
     let (tag, one) = (|wanted| directory.tag(wanted), |wanted, usual| directory.one(wanted, usual));
     let (width, height, bands) = (one(256, 0)?, one(257, 0)?, one(277, 1)?);
     let bits = tag(258)?.unwrap_or_else(|| vec![1]);

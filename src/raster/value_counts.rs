@@ -2,7 +2,7 @@
 //! and decoder; so counting has to be faster than both.
 
 /// A counter for each value of an integer type.
-pub(super) struct Counts {
+pub(super) struct ValueCounts {
     low: i64,
     /// Counts since the last spill, in 32 bits so that they fit in the processor's cache.
     counts: Vec<u32>,
@@ -56,14 +56,14 @@ pub(super) struct Sums {
     pub squares: f64,
 }
 
-impl Counts {
+impl ValueCounts {
     /// Counters of type `T`, all 0.
     pub fn of<T: Countable>() -> Self {
         Self { low: T::LOW, counts: vec![0; T::VALUES], since: 0, spilled: Vec::new() }
     }
 
     /// Counts the values whose mask byte is not 0, or all values without a mask. Does nothing if `T` is not the type given to
-    /// [`Counts::of`].
+    /// [`ValueCounts::of`].
     pub fn add<T: Countable>(&mut self, values: &[T], mask: Option<&[u8]>) {
         if self.low != T::LOW || self.counts.len() != T::VALUES {
             return;
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn counts_beyond_32_bits_are_kept() {
-        let mut counts = Counts::of::<i16>();
+        let mut counts = ValueCounts::of::<i16>();
         counts.add(&[-5i16, 7, 7], None);
         let (mut sum, mut squares) = (9.0, 25.0 + 49.0 * 2.0);
         for _ in 0..3 {
@@ -215,7 +215,7 @@ mod tests {
 
     #[test]
     fn masked_values_and_odd_ends_are_counted_once() {
-        let mut counts = Counts::of::<u8>();
+        let mut counts = ValueCounts::of::<u8>();
         counts.add(&[1u8, 1, 2, 1, 255], None);
         counts.add(&[1u8, 2, 3], Some(&[255, 0, 1]));
         counts.add(&[9u16], None);

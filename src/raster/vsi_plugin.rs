@@ -34,8 +34,8 @@ const PIECE: usize = 16 << 10;
 
 /// A byte range of a file.
 #[derive(Clone)]
-struct Part {
-    bytes: Bytes,
+struct VsiRange {
+    bytes: RangeBytes,
     start: u64,
     size: u64,
     /// Set by a failed read: GDAL may then treat existing overviews and tiles as absent.
@@ -46,19 +46,19 @@ struct Part {
 
 /// Source of the bytes of a part.
 #[derive(Clone)]
-enum Bytes {
+enum RangeBytes {
     Remote(Arc<RemoteFile>),
-    Local(Arc<LocalFile>),
+    Local(Arc<VsiFile>),
     Unpacked(UnpackedMember),
 }
 
 /// A local file, opened once, read by position.
-struct LocalFile {
+struct VsiFile {
     file: File,
     path: Arc<Path>,
 }
 
-impl LocalFile {
+impl VsiFile {
     /// Fills `buffer` with the bytes at `at`.
     fn read(&self, at: u64, buffer: &mut [u8]) -> Result<()> {
         let mut done = 0;
@@ -88,7 +88,7 @@ fn read_at(file: &File, at: u64, buffer: &mut [u8]) -> std::io::Result<usize> {
 }
 
 /// The files below each number: a sample, and the siblings that were put beside it.
-static PARTS: Mutex<Option<HashMap<u64, Vec<Part>>>> = Mutex::new(None);
+static PARTS: Mutex<Option<HashMap<u64, Vec<VsiRange>>>> = Mutex::new(None);
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
@@ -97,7 +97,7 @@ thread_local! {
     static FAULT: RefCell<Option<Error>> = const { RefCell::new(None) };
 }
 
-fn parts() -> MutexGuard<'static, Option<HashMap<u64, Vec<Part>>>> {
+fn parts() -> MutexGuard<'static, Option<HashMap<u64, Vec<VsiRange>>>> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -116,7 +116,7 @@ pub fn has_fault() -> bool {
 }
 
 /// Location of a remote asset: the file as opened with the dataset, and a byte range.
-pub struct Place {
+pub struct MountedRange {
     /// The remote file.
     pub file: Arc<RemoteFile>,
     /// Offset of the first byte.
@@ -129,7 +129,7 @@ pub struct Place {
 ///
 /// # Errors
 /// Those of opening the remote file.
-pub fn place_of(asset: &AssetPath) -> Result<Option<Place>> {
+pub fn place_of(asset: &AssetPath) -> Result<Option<MountedRange>> {
     let Some(path) = asset.remote_file().filter(|_| !matches!(asset, AssetPath::Packed(_))) else { return Ok(None) };
     let (file, start, size) = match asset {
         AssetPath::Range { offset, size, .. } => (RemoteFile::shared(path, *offset, first_of(*size))?, *offset, *size),
@@ -139,7 +139,7 @@ pub fn place_of(asset: &AssetPath) -> Result<Option<Place>> {
             (file, 0, size)
         }
     };
-    Ok(Some(Place { file, start, size }))
+    Ok(Some(MountedRange { file, start, size }))
 }
 
 fn first_of(size: u64) -> u64 {
@@ -149,7 +149,7 @@ fn first_of(size: u64) -> u64 {
 /// A file or byte range that GDAL can open by path until this is dropped.
 pub struct Mounted {
     number: u64,
-    part: Part,
+    part: VsiRange,
 }
 
 impl Mounted {
@@ -158,9 +158,9 @@ impl Mounted {
     ///
     /// # Errors
     /// Those of the first read.
-    pub fn remote(place: &Place, name: &str) -> Result<Self> {
+    pub fn remote(place: &MountedRange, name: &str) -> Result<Self> {
         place.file.read_ranges(&[(place.start, first_of(place.size))])?;
-        Ok(Self::new(Bytes::Remote(place.file.clone()), place.start, place.size, name))
+        Ok(Self::new(RangeBytes::Remote(place.file.clone()), place.start, place.size, name))
     }
 
     /// Mounts `size` bytes from `start` of a local file.
@@ -169,7 +169,7 @@ impl Mounted {
     /// Those of opening the file.
     pub fn local(path: &Path, start: u64, size: u64, name: &str) -> Result<Self> {
         let file = crate::files::open(path).io_at("open the raster", path)?;
-        Ok(Self::new(Bytes::Local(Arc::new(LocalFile { file, path: path.into() })), start, size, name))
+        Ok(Self::new(RangeBytes::Local(Arc::new(VsiFile { file, path: path.into() })), start, size, name))
     }
 
     /// Mounts a file of an archive.
@@ -179,12 +179,12 @@ impl Mounted {
     pub fn packed(member: &PackedMember, name: &str) -> Result<Self> {
         let data = UnpackedMember::open(member)?;
         let size = data.size_bytes();
-        Ok(Self::new(Bytes::Unpacked(data), 0, size, name))
+        Ok(Self::new(RangeBytes::Unpacked(data), 0, size, name))
     }
 
-    fn new(bytes: Bytes, start: u64, size: u64, name: &str) -> Self {
+    fn new(bytes: RangeBytes, start: u64, size: u64, name: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let part = Part { bytes, start, size, failed: Arc::default(), name: name.into() };
+        let part = VsiRange { bytes, start, size, failed: Arc::default(), name: name.into() };
         parts().get_or_insert_default().insert(number, vec![part.clone()]);
         Self { number, part }
     }
@@ -218,13 +218,13 @@ impl Mounted {
     pub fn read(&self, at: u64, length: u64) -> Result<Vec<u8>> {
         let length = length.min(self.part.size.saturating_sub(at));
         match &self.part.bytes {
-            Bytes::Remote(file) => Ok(file.read(self.part.start + at, length)?.to_vec()),
-            Bytes::Local(file) => {
+            RangeBytes::Remote(file) => Ok(file.read(self.part.start + at, length)?.to_vec()),
+            RangeBytes::Local(file) => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
                 file.read(self.part.start + at, &mut bytes)?;
                 Ok(bytes)
             }
-            Bytes::Unpacked(data) => {
+            RangeBytes::Unpacked(data) => {
                 let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX)];
                 read_unpacked(data, at, &mut bytes)?;
                 Ok(bytes)
@@ -234,7 +234,7 @@ impl Mounted {
 
     /// True when the bytes come from this remote handle, not an earlier one of the same address, and no read has failed.
     pub fn reads(&self, file: &Arc<RemoteFile>) -> bool {
-        matches!(&self.part.bytes, Bytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
+        matches!(&self.part.bytes, RangeBytes::Remote(own) if Arc::ptr_eq(own, file)) && !self.part.failed.load(Ordering::Relaxed)
     }
 }
 
@@ -287,7 +287,7 @@ pub fn install() {
 
 /// An open file of GDAL.
 struct Handle {
-    part: Part,
+    part: VsiRange,
     position: u64,
     ended: bool,
     failed: bool,
@@ -314,11 +314,11 @@ impl Handle {
             return 0;
         }
         let outcome = match self.part.bytes.clone() {
-            Bytes::Remote(file) => file.read(self.part.start + self.position, length as u64).map(|bytes| {
+            RangeBytes::Remote(file) => file.read(self.part.start + self.position, length as u64).map(|bytes| {
                 buffer[..length].copy_from_slice(&bytes);
             }),
-            Bytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
-            Bytes::Unpacked(data) => read_unpacked(&data, self.position, &mut buffer[..length]),
+            RangeBytes::Local(file) => self.read_local(&file, &mut buffer[..length]),
+            RangeBytes::Unpacked(data) => read_unpacked(&data, self.position, &mut buffer[..length]),
         };
         match outcome {
             Ok(()) => {
@@ -333,7 +333,7 @@ impl Handle {
     }
 
     /// Serves short reads from the last piece read.
-    fn read_local(&mut self, file: &LocalFile, buffer: &mut [u8]) -> Result<()> {
+    fn read_local(&mut self, file: &VsiFile, buffer: &mut [u8]) -> Result<()> {
         let (position, length) = (self.position, buffer.len() as u64);
         let (begins, piece) = &mut self.piece;
         let kept = position >= *begins && position + length <= *begins + piece.len() as u64;
@@ -367,11 +367,13 @@ impl Handle {
         }
         let places: Vec<(u64, u64)> = ranges.iter().map(|&(offset, size)| (self.part.start + offset, size)).collect();
         let outcome = match &self.part.bytes {
-            Bytes::Remote(file) => file.read_ranges(&places).map(|pieces| {
+            RangeBytes::Remote(file) => file.read_ranges(&places).map(|pieces| {
                 buffers.iter_mut().zip(pieces).for_each(|(buffer, piece)| buffer.copy_from_slice(&piece));
             }),
-            Bytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
-            Bytes::Unpacked(data) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| read_unpacked(data, at, buffer)),
+            RangeBytes::Local(file) => places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| file.read(at, buffer)),
+            RangeBytes::Unpacked(data) => {
+                places.iter().zip(buffers).try_for_each(|(&(at, _), buffer)| read_unpacked(data, at, buffer))
+            }
         };
         if let Err(error) = outcome {
             self.fail(Some(error));
@@ -386,7 +388,7 @@ fn read_unpacked(data: &UnpackedMember, at: u64, buffer: &mut [u8]) -> Result<()
 }
 
 /// The part with exactly this path below the prefix. Other names that drivers try do not exist.
-fn part_at(name: *const c_char) -> Option<Part> {
+fn part_at(name: *const c_char) -> Option<VsiRange> {
     if name.is_null() {
         return None;
     }

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use sha2::{Digest, Sha256};
 
-use super::fetch::Identity;
+use super::fetch::FileIdentity;
 use super::limits::cache_cap;
 use crate::folders::{make_file_private, make_private, private};
 use crate::handles::SharedFile;
@@ -53,7 +53,7 @@ pub struct Blocks {
 impl Blocks {
     /// The cached blocks of this version of the file at `address`; `None` without a cache, or when the server gives nothing to
     /// identify versions by.
-    pub fn open(address: &str, identity: &Identity) -> Option<Self> {
+    pub fn open(address: &str, identity: &FileIdentity) -> Option<Self> {
         if !identity.is_known() || identity.size / BLOCK >= u64::from(u32::MAX) {
             return None;
         }
@@ -70,7 +70,7 @@ impl Blocks {
         Some(blocks)
     }
 
-    fn open_in(root: &Path, address: &str, identity: &Identity) -> std::io::Result<Self> {
+    fn open_in(root: &Path, address: &str, identity: &FileIdentity) -> std::io::Result<Self> {
         make_private(root)?;
         let tag = root.join("CACHEDIR.TAG");
         if !tag.exists() {
@@ -247,8 +247,8 @@ mod tests {
 
     use super::*;
 
-    fn identity(etag: &str) -> Identity {
-        Identity { etag: Some(etag.into()), modified_ms: 0, size: 3 * BLOCK - 100 }
+    fn identity(etag: &str) -> FileIdentity {
+        FileIdentity { etag: Some(etag.into()), modified_ms: 0, size: 3 * BLOCK - 100 }
     }
 
     #[test]

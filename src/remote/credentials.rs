@@ -58,10 +58,10 @@ pub struct Access {
 }
 
 /// Scheme, authority, and query of a signed link.
-type Place = (Scheme, Box<str>, Option<Box<str>>);
+type TokenScope = (Scheme, Box<str>, Option<Box<str>>);
 
 #[derive(Default)]
-struct Known {
+struct KnownToken {
     /// Settings of all servers not in `of_hosts`.
     access: Access,
     /// Settings by server or bucket.
@@ -70,14 +70,14 @@ struct Known {
     last: Access,
     /// Queries of signed links, by address.
     links: Vec<(String, Box<str>)>,
-    stores: HashMap<Place, Arc<dyn ObjectStore>>,
+    stores: HashMap<TokenScope, Arc<dyn ObjectStore>>,
     /// Where objects are written.
     buckets: HashMap<(Scheme, Box<str>), Arc<Bucket>>,
 }
 
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: Mutex<Option<KnownToken>> = Mutex::new(None);
 
-fn known() -> MutexGuard<'static, Option<Known>> {
+fn known() -> MutexGuard<'static, Option<KnownToken>> {
     KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -123,7 +123,7 @@ pub fn access() -> Access {
     known().as_ref().map(|known| known.last.clone()).unwrap_or_default()
 }
 
-impl Known {
+impl KnownToken {
     fn access_for(&self, address: &Address) -> &Access {
         self.of_hosts.get(&address.origin()).unwrap_or(&self.access)
     }
@@ -190,16 +190,16 @@ pub(super) fn store_for(address: &Address) -> Result<(Arc<dyn ObjectStore>, Key)
     Ok((store, key))
 }
 
-enum Fault {
+enum CredentialFault {
     Own(Error),
     Store(object_store::Error),
 }
 
-impl Fault {
+impl CredentialFault {
     fn at(self, address: &Address) -> Error {
         match self {
-            Fault::Own(error) => error.at(address),
-            Fault::Store(error) => Error::usage("the settings for this address are not complete")
+            CredentialFault::Own(error) => error.at(address),
+            CredentialFault::Store(error) => Error::usage("the settings for this address are not complete")
                 .at(address)
                 .because(root_cause(&error))
                 .hint("set the variables that its provider's own tools use, or try it without credentials (--anonymous)"),
@@ -207,15 +207,15 @@ impl Fault {
     }
 }
 
-impl From<object_store::Error> for Fault {
+impl From<object_store::Error> for CredentialFault {
     fn from(error: object_store::Error) -> Self {
-        Fault::Store(error)
+        CredentialFault::Store(error)
     }
 }
 
-type Built = std::result::Result<Arc<dyn ObjectStore>, Fault>;
+type BuiltCredentials = std::result::Result<Arc<dyn ObjectStore>, CredentialFault>;
 /// The settings of a client, and whether it signs its requests.
-type Set<B> = std::result::Result<(B, bool), Fault>;
+type Set<B> = std::result::Result<(B, bool), CredentialFault>;
 
 /// Where the objects of an address are written, and how requests for it are signed: with the settings and credentials that reading
 /// has.
@@ -247,11 +247,11 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
 }
 
 /// A client for requests to `url` that we make ourselves.
-fn client_for(url: &str) -> std::result::Result<object_store::client::HttpClient, Fault> {
+fn client_for(url: &str) -> std::result::Result<object_store::client::HttpClient, CredentialFault> {
     Ok(signing(url).connect(&options())?)
 }
 
-fn s3_bucket(bucket: &str, (builder, signs): (AmazonS3Builder, bool)) -> std::result::Result<Bucket, Fault> {
+fn s3_bucket(bucket: &str, (builder, signs): (AmazonS3Builder, bool)) -> std::result::Result<Bucket, CredentialFault> {
     let set = |key| builder.get_config_value(&key).filter(|text| !text.is_empty());
     let region = set(AmazonS3ConfigKey::Region).unwrap_or_else(|| "us-east-1".into());
     let endpoint = set(AmazonS3ConfigKey::Endpoint).or_else(|| set(AmazonS3ConfigKey::S3Endpoint));
@@ -267,20 +267,23 @@ fn s3_bucket(bucket: &str, (builder, signs): (AmazonS3Builder, bool)) -> std::re
     Ok(Bucket { client: client_for(&url)?, name: bucket.into(), url, signer })
 }
 
-fn google_bucket(bucket: &str, (builder, signs): (GoogleCloudStorageBuilder, bool)) -> std::result::Result<Bucket, Fault> {
+fn google_bucket(
+    bucket: &str,
+    (builder, signs): (GoogleCloudStorageBuilder, bool),
+) -> std::result::Result<Bucket, CredentialFault> {
     let url = builder.get_config_value(&GoogleConfigKey::BaseUrl).unwrap_or_else(|| "https://storage.googleapis.com".into());
     let url = url.trim_end_matches('/').to_owned();
     let signer = Signer::Google { store: Box::new(builder.build()?), signs };
     Ok(Bucket { client: client_for(&url)?, name: bucket.into(), url, signer })
 }
 
-fn azure_bucket(container: &str, (builder, signs): (MicrosoftAzureBuilder, bool)) -> std::result::Result<Bucket, Fault> {
+fn azure_bucket(container: &str, (builder, signs): (MicrosoftAzureBuilder, bool)) -> std::result::Result<Bucket, CredentialFault> {
     let set = |key| builder.get_config_value(&key).filter(|text| !text.is_empty());
     let emulated = is_yes(set(AzureConfigKey::UseEmulator));
     let account = set(AzureConfigKey::AccountName).or_else(|| emulated.then(|| "devstoreaccount1".into()));
     let Some(account) = account else {
         let error = Error::usage("the storage account is not known");
-        return Err(Fault::Own(error.hint("set AZURE_STORAGE_ACCOUNT_NAME")));
+        return Err(CredentialFault::Own(error.hint("set AZURE_STORAGE_ACCOUNT_NAME")));
     };
     let url = match set(AzureConfigKey::Endpoint) {
         _ if emulated => {
@@ -381,7 +384,7 @@ fn token_for(address: &Address, access: &Access) -> Option<String> {
 }
 
 /// Refuses to sign unencrypted requests, which would reveal session keys. `allowed` lists the variables that permit it.
-fn refuse_open(endpoint: Option<&str>, signs: bool, allowed: &[&str]) -> std::result::Result<(), Fault> {
+fn refuse_open(endpoint: Option<&str>, signs: bool, allowed: &[&str]) -> std::result::Result<(), CredentialFault> {
     let Some(address) = endpoint.and_then(Address::parse).filter(|address| address.scheme == Scheme::Http && signs) else {
         return Ok(());
     };
@@ -390,12 +393,12 @@ fn refuse_open(endpoint: Option<&str>, signs: bool, allowed: &[&str]) -> std::re
     }
     let name = allowed.first().copied().unwrap_or_default();
     let error = Error::usage(format!("credentials are not sent to {} without encryption", address.origin()));
-    Err(Fault::Own(
+    Err(CredentialFault::Own(
         error.hint(format!("use its https:// address, send no credentials (--anonymous), or allow it with {name}=true")),
     ))
 }
 
-fn web(address: &Address, query: Option<&str>, access: &Access) -> Built {
+fn web(address: &Address, query: Option<&str>, access: &Access) -> BuiltCredentials {
     let scheme = if address.scheme == Scheme::Http { "http" } else { "https" };
     let query = query.map(|query| format!("?{query}")).unwrap_or_default();
     let mut headers = object_store::HeaderMap::new();
@@ -417,7 +420,7 @@ fn s3(address: &Address, access: &Access) -> Set<AmazonS3Builder> {
     let profile = profile::load(named.as_deref().unwrap_or("default"));
     if let (Some(name), None) = (&named, &profile) {
         let error = Error::usage(format!("there is no AWS profile called {name}"));
-        return Err(Fault::Own(error.hint("list them with `aws configure list-profiles`, or omit the profile")));
+        return Err(CredentialFault::Own(error.hint("list them with `aws configure list-profiles`, or omit the profile")));
     }
     let profile = profile.unwrap_or_default();
     let own = |key: &str| profile.get(key).cloned();
@@ -448,7 +451,9 @@ fn s3(address: &Address, access: &Access) -> Set<AmazonS3Builder> {
         }
     } else if let Some(name) = &access.profile {
         let error = Error::unsupported(format!("the AWS profile {name} has no access key of its own"));
-        return Err(Fault::Own(error.hint("export the keys of a session with `aws configure export-credentials --format env`")));
+        return Err(CredentialFault::Own(
+            error.hint("export the keys of a session with `aws configure export-credentials --format env`"),
+        ));
     } else {
         // Without credentials: public buckets respond, others with status 403.
         (builder, signs) = (builder.with_skip_signature(true), false);
@@ -568,11 +573,11 @@ fn alibaba(bucket: &str, access: &Access) -> Set<AmazonS3Builder> {
 
 /// OpenStack Swift, with the address and token that an earlier login gave: GDAL's SWIFT_STORAGE_URL and SWIFT_AUTH_TOKEN, or those of
 /// OpenStack's own tools.
-fn swift(container: &str, access: &Access) -> Built {
+fn swift(container: &str, access: &Access) -> BuiltCredentials {
     let storage = access.endpoint.clone().or_else(|| variable(&["SWIFT_STORAGE_URL", "OS_STORAGE_URL"]));
     let Some(storage) = storage.filter(|storage| Address::parse(storage).is_some_and(|address| address.is_web())) else {
         let error = Error::usage("the address of the Swift account is not known");
-        return Err(Fault::Own(
+        return Err(CredentialFault::Own(
             error.hint("log in with `swift auth`, which gives OS_STORAGE_URL and OS_AUTH_TOKEN, or set SWIFT_STORAGE_URL"),
         ));
     };

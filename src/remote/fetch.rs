@@ -11,7 +11,7 @@ use object_store::path::Path as Key;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore};
 
 use super::credentials::root_cause;
-use super::http::Attempt;
+use super::http::RequestAttempt;
 use super::limits::{VersionMark, patience, version_mark};
 use super::meter::{Purpose, RequestLine};
 use super::range_answer::{AnswerFault, RangeRequest, RefusedAnswer};
@@ -37,7 +37,7 @@ const ROOM: u64 = 1 << 20;
 
 /// Identifies a version of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     /// ETag.
     pub etag: Option<String>,
     /// Modification time in milliseconds since 1970; 0 when unknown.
@@ -46,7 +46,7 @@ pub struct Identity {
     pub size: u64,
 }
 
-impl Identity {
+impl FileIdentity {
     /// The same as the version of a file that holds samples.
     pub fn stamp(&self) -> Stamp {
         let modified = Modified(self.modified_ms.saturating_mul(1_000_000));
@@ -63,7 +63,7 @@ impl Identity {
     }
 
     /// True when both may be the same version: no property stated by both responses differs.
-    fn agrees(&self, other: &Identity) -> bool {
+    fn agrees(&self, other: &FileIdentity) -> bool {
         let etags = match (&self.etag, &other.etag) {
             // A weak ETag only promises equivalent content; the tags are compared without the prefix.
             (Some(own), Some(other)) => own.trim_start_matches("W/") == other.trim_start_matches("W/"),
@@ -79,9 +79,9 @@ impl Identity {
 }
 
 /// Result of a fetch.
-pub struct Fetched {
+pub struct FetchedRange {
     /// Version of the file.
-    pub identity: Identity,
+    pub identity: FileIdentity,
     /// Offset of the bytes.
     pub start: u64,
     /// The bytes.
@@ -90,7 +90,7 @@ pub struct Fetched {
 
 /// Failure of one request.
 #[derive(Clone, Debug)]
-pub(super) enum Fault {
+pub(super) enum RequestFault {
     Status(u16, Option<String>),
     Timeout,
     Connect(String),
@@ -109,24 +109,24 @@ pub(super) enum Fault {
     Other(String),
 }
 
-impl Fault {
+impl RequestFault {
     /// Maximum number of attempts for this failure.
     fn tries(&self) -> usize {
         match self {
-            Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
-            Fault::Connect(_) => 3,
-            Fault::Timeout | Fault::Slow => 2,
-            Fault::Changed => VERSION_TRIES,
-            Fault::Status(..)
-            | Fault::NoRanges
-            | Fault::SizeUnstated
-            | Fault::RangeUnstated
-            | Fault::UnreadableRange
-            | Fault::WebPage
-            | Fault::SentOn
-            | Fault::SentInside(_)
-            | Fault::Size(_)
-            | Fault::Other(_) => 1,
+            RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | RequestFault::Cut(_) => PAUSES.len() + 1,
+            RequestFault::Connect(_) => 3,
+            RequestFault::Timeout | RequestFault::Slow => 2,
+            RequestFault::Changed => VERSION_TRIES,
+            RequestFault::Status(..)
+            | RequestFault::NoRanges
+            | RequestFault::SizeUnstated
+            | RequestFault::RangeUnstated
+            | RequestFault::UnreadableRange
+            | RequestFault::WebPage
+            | RequestFault::SentOn
+            | RequestFault::SentInside(_)
+            | RequestFault::Size(_)
+            | RequestFault::Other(_) => 1,
         }
     }
 
@@ -134,7 +134,7 @@ impl Fault {
     fn pause(&self, attempt_number: u32) -> Duration {
         match self {
             // The next attempt may reach another server.
-            Fault::Changed => Duration::ZERO,
+            RequestFault::Changed => Duration::ZERO,
             _ => PAUSES.get(attempt_number as usize - 1).copied().unwrap_or(PAUSE_MAX),
         }
     }
@@ -142,51 +142,51 @@ impl Fault {
 
 /// A file at an address, with its client.
 #[derive(Clone)]
-pub struct Target {
+pub struct RemoteTarget {
     pub address: Arc<Address>,
     pub text: Arc<str>,
     pub store: Arc<dyn ObjectStore>,
     pub key: Key,
 }
 
-impl Target {
-    fn attempt(&self, part: &Part, known_size: Option<u64>, purpose: &Purpose) -> Arc<Attempt> {
+impl RemoteTarget {
+    fn attempt(&self, part: &FetchPart, known_size: Option<u64>, purpose: &Purpose) -> Arc<RequestAttempt> {
         let name = self.address.name().to_ascii_lowercase();
         let is_page = [".html", ".htm", ".xhtml"].iter().any(|ending| name.ends_with(ending)) || self.address.path.ends_with('/');
-        Arc::new(Attempt::of_range(purpose.clone(), RangeRequest { part: part.clone(), known_size, is_page }))
+        Arc::new(RequestAttempt::of_range(purpose.clone(), RangeRequest { part: part.clone(), known_size, is_page }))
     }
 }
 
 /// A part of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum FetchPart {
     /// A byte range.
     Range(Range<u64>),
     /// The last bytes, at most this many.
     Tail(u64),
 }
 
-impl Part {
+impl FetchPart {
     fn get_range(&self) -> GetRange {
         match self {
-            Part::Range(range) => GetRange::Bounded(range.clone()),
-            Part::Tail(length) => GetRange::Suffix(*length),
+            FetchPart::Range(range) => GetRange::Bounded(range.clone()),
+            FetchPart::Tail(length) => GetRange::Suffix(*length),
         }
     }
 
     /// The bytes in words.
     fn text(&self) -> String {
         match self {
-            Part::Range(range) => format!("bytes {} to {}", range.start, range.end),
-            Part::Tail(length) => format!("its last {length} bytes"),
+            FetchPart::Range(range) => format!("bytes {} to {}", range.start, range.end),
+            FetchPart::Tail(length) => format!("its last {length} bytes"),
         }
     }
 
     /// The byte range in a file of this size.
     pub(super) fn within(&self, size: u64) -> Range<u64> {
         match self {
-            Part::Range(range) => range.start..range.end.min(size).max(range.start),
-            Part::Tail(length) => size.saturating_sub(*length)..size,
+            FetchPart::Range(range) => range.start..range.end.min(size).max(range.start),
+            FetchPart::Tail(length) => size.saturating_sub(*length)..size,
         }
     }
 }
@@ -196,7 +196,12 @@ impl Part {
 ///
 /// # Errors
 /// [`Kind::Io`] with a typed cause ([`Cause::HttpStatus`], [`Cause::NoRanges`], …).
-pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpose: Purpose) -> Result<Fetched, Error> {
+pub async fn fetch(
+    target: RemoteTarget,
+    part: FetchPart,
+    expected: Option<FileIdentity>,
+    purpose: Purpose,
+) -> Result<FetchedRange, Error> {
     let mut attempt_number = 1;
     loop {
         let begun = Instant::now();
@@ -212,8 +217,8 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
             action: "".into(),
             address: target.text.clone(),
             range: match &part {
-                Part::Range(range) => Some((range.start, range.end - range.start)),
-                Part::Tail(_) => None,
+                FetchPart::Range(range) => Some((range.start, range.end - range.start)),
+                FetchPart::Tail(_) => None,
             },
             status: attempt.status(),
             bytes: received,
@@ -242,12 +247,12 @@ pub async fn fetch(target: Target, part: Part, expected: Option<Identity>, purpo
 /// One attempt: the request and, when the server does not answer it in this form, the same one with the range in a file of the stated
 /// size.
 async fn once(
-    target: &Target,
-    part: &Part,
-    expected: Option<&Identity>,
+    target: &RemoteTarget,
+    part: &FetchPart,
+    expected: Option<&FileIdentity>,
     purpose: &Purpose,
     received: &mut u64,
-) -> (Arc<Attempt>, Result<Fetched, Fault>) {
+) -> (Arc<RequestAttempt>, Result<FetchedRange, RequestFault>) {
     let known_size = expected.filter(|expected| expected.is_known()).map(|expected| expected.size);
     let attempt = target.attempt(part, known_size, purpose);
     let fault = match send(target, part, expected, &attempt, received).await {
@@ -255,8 +260,8 @@ async fn once(
         Err(fault) => fault,
     };
     let may_be_rephrased = match &fault {
-        Fault::Status(416, _) | Fault::SizeUnstated => true,
-        Fault::NoRanges => matches!(part, Part::Tail(_)),
+        RequestFault::Status(416, _) | RequestFault::SizeUnstated => true,
+        RequestFault::NoRanges => matches!(part, FetchPart::Tail(_)),
         _ => false,
     };
     if !may_be_rephrased {
@@ -264,8 +269,8 @@ async fn once(
     }
     let Some((size, version)) = find_size(target, &attempt, &fault, purpose).await else { return (attempt, Err(fault)) };
     let range = part.within(size);
-    let other = Part::Range(range.clone());
-    if range.is_empty() || (other == *part && !matches!(fault, Fault::SizeUnstated)) {
+    let other = FetchPart::Range(range.clone());
+    if range.is_empty() || (other == *part && !matches!(fault, RequestFault::SizeUnstated)) {
         return (attempt, Err(fault));
     }
     let attempt = target.attempt(&other, Some(size), purpose);
@@ -274,16 +279,21 @@ async fn once(
 }
 
 /// The size of a file whose server does not answer a range without it, and the version that has this size when another request found it.
-async fn find_size(target: &Target, attempt: &Attempt, fault: &Fault, purpose: &Purpose) -> Option<(u64, Option<Identity>)> {
+async fn find_size(
+    target: &RemoteTarget,
+    attempt: &RequestAttempt,
+    fault: &RequestFault,
+    purpose: &Purpose,
+) -> Option<(u64, Option<FileIdentity>)> {
     if let Some(size) = attempt.stated_size() {
         return Some((size, None));
     }
-    if matches!(fault, Fault::SizeUnstated) {
+    if matches!(fault, RequestFault::SizeUnstated) {
         // The number of the last byte is the size.
-        let last = Part::Tail(1);
+        let last = FetchPart::Tail(1);
         let attempt = target.attempt(&last, None, purpose);
         match send(target, &last, None, &attempt, &mut 0).await {
-            Ok(Fetched { identity, .. }) => return Some((identity.size, Some(identity))),
+            Ok(FetchedRange { identity, .. }) => return Some((identity.size, Some(identity))),
             Err(_) => {
                 if let Some(size) = attempt.stated_size() {
                     return Some((size, None));
@@ -292,54 +302,54 @@ async fn find_size(target: &Target, attempt: &Attempt, fault: &Fault, purpose: &
         }
     }
     let mut options = GetOptions { head: true, ..GetOptions::default() };
-    options.extensions.insert(Arc::new(Attempt::new(purpose.clone())));
+    options.extensions.insert(Arc::new(RequestAttempt::new(purpose.clone())));
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await.ok()?.ok()?;
     Some((answer.meta.size, None)).filter(|(size, _)| *size < SIZE_MAX)
 }
 
 /// One request.
 async fn send(
-    target: &Target,
-    part: &Part,
-    expected: Option<&Identity>,
-    attempt: &Arc<Attempt>,
+    target: &RemoteTarget,
+    part: &FetchPart,
+    expected: Option<&FileIdentity>,
+    attempt: &Arc<RequestAttempt>,
     received: &mut u64,
-) -> Result<Fetched, Fault> {
+) -> Result<FetchedRange, RequestFault> {
     *received = 0;
     let mut options = GetOptions { range: Some(part.get_range()), ..GetOptions::default() };
     options.extensions.insert(attempt.clone());
     let answer = tokio::time::timeout(patience(), target.store.get_opts(&target.key, options)).await;
-    let answer = answer.map_err(|_| Fault::Timeout)?.map_err(|error| match attempt.sent_inside() {
-        Some(host) => Fault::SentInside(host.into()),
-        None if attempt.was_sent_on_too_often() => Fault::SentOn,
+    let answer = answer.map_err(|_| RequestFault::Timeout)?.map_err(|error| match attempt.sent_inside() {
+        Some(host) => RequestFault::SentInside(host.into()),
+        None if attempt.was_sent_on_too_often() => RequestFault::SentOn,
         None => fault_of(&error, attempt),
     })?;
     let meta = &answer.meta;
     if meta.size >= SIZE_MAX {
-        return Err(Fault::Size(meta.size));
+        return Err(RequestFault::Size(meta.size));
     }
-    let identity = Identity::of_answer(meta, version_mark());
+    let identity = FileIdentity::of_answer(meta, version_mark());
     if expected.is_some_and(|expected| !expected.agrees(&identity)) {
-        return Err(Fault::Changed);
+        return Err(RequestFault::Changed);
     }
     if answer.range != part.within(identity.size) {
-        return Err(Fault::Other("the server sent another range than requested".into()));
+        return Err(RequestFault::Other("the server sent another range than requested".into()));
     }
     let (start, wanted) = (answer.range.start, answer.range.end - answer.range.start);
     let mut stream = answer.into_stream();
     let mut bytes = BytesMut::with_capacity(wanted.min(ROOM) as usize);
     let mut pace = Pace::new();
     loop {
-        let chunk = tokio::time::timeout(patience(), stream.next()).await.map_err(|_| Fault::Timeout)?;
+        let chunk = tokio::time::timeout(patience(), stream.next()).await.map_err(|_| RequestFault::Timeout)?;
         if !pace.holds(*received) {
-            return Err(Fault::Slow);
+            return Err(RequestFault::Slow);
         }
         match chunk {
             None => break,
             Some(Ok(chunk)) => {
                 *received += chunk.len() as u64;
                 if *received > wanted {
-                    return Err(Fault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
+                    return Err(RequestFault::Cut(format!("the server sent more than the {wanted} bytes that it announced")));
                 }
                 // The buffer is enlarged to the full length once half of the initial buffer has arrived.
                 if bytes.len() as u64 >= ROOM.min(wanted) / 2 {
@@ -347,17 +357,17 @@ async fn send(
                 }
                 bytes.extend_from_slice(&chunk);
             }
-            Some(Err(_)) => return Err(Fault::Cut(cut(*received, wanted))),
+            Some(Err(_)) => return Err(RequestFault::Cut(cut(*received, wanted))),
         }
     }
     if *received != wanted {
-        return Err(Fault::Cut(cut(*received, wanted)));
+        return Err(RequestFault::Cut(cut(*received, wanted)));
     }
     let is_page = attempt.range().is_some_and(|range| range.is_page);
     if attempt.is_html() && !is_page && start == 0 && bytes.trim_ascii_start().first() == Some(&b'<') {
-        return Err(Fault::WebPage);
+        return Err(RequestFault::WebPage);
     }
-    Ok(Fetched { identity, start, bytes: bytes.freeze() })
+    Ok(FetchedRange { identity, start, bytes: bytes.freeze() })
 }
 
 /// Monitors the transfer rate.
@@ -387,56 +397,58 @@ fn cut(received: u64, wanted: u64) -> String {
     format!("the connection ended after {received} of {wanted} bytes")
 }
 
-fn fault_of(error: &object_store::Error, attempt: &Attempt) -> Fault {
+fn fault_of(error: &object_store::Error, attempt: &RequestAttempt) -> RequestFault {
     let reason = root_cause(error);
     match attempt.answer_fault() {
-        Some(AnswerFault::WebPage) => return Fault::WebPage,
-        Some(AnswerFault::SizeUnstated) => return Fault::SizeUnstated,
-        Some(AnswerFault::RangeUnstated) => return Fault::RangeUnstated,
-        Some(AnswerFault::BodyCut) => return Fault::Cut(reason),
+        Some(AnswerFault::WebPage) => return RequestFault::WebPage,
+        Some(AnswerFault::SizeUnstated) => return RequestFault::SizeUnstated,
+        Some(AnswerFault::RangeUnstated) => return RequestFault::RangeUnstated,
+        Some(AnswerFault::BodyCut) => return RequestFault::Cut(reason),
         None => {}
     }
     let chain = || std::iter::successors(Some(error as &(dyn std::error::Error + 'static)), |error| error.source());
     let is_refused = || chain().any(|error| error.is::<RefusedAnswer>());
     match attempt.status() {
-        Some(200) if attempt.stated_size() == Some(0) => Fault::Other("the file is empty".into()),
-        Some(200 | 206) if is_refused() => Fault::Other(reason),
-        Some(200) => Fault::NoRanges,
-        Some(206) => Fault::UnreadableRange,
-        Some(status) => Fault::Status(status, attempt.code()),
+        Some(200) if attempt.stated_size() == Some(0) => RequestFault::Other("the file is empty".into()),
+        Some(200 | 206) if is_refused() => RequestFault::Other(reason),
+        Some(200) => RequestFault::NoRanges,
+        Some(206) => RequestFault::UnreadableRange,
+        Some(status) => RequestFault::Status(status, attempt.code()),
         None => {
             let sent = chain().filter_map(|error| error.downcast_ref::<reqwest::Error>()).next();
             match error {
-                _ if sent.is_some_and(reqwest::Error::is_timeout) => Fault::Timeout,
-                object_store::Error::Generic { .. } => Fault::Connect(reason),
-                _ => Fault::Other(reason),
+                _ if sent.is_some_and(reqwest::Error::is_timeout) => RequestFault::Timeout,
+                object_store::Error::Generic { .. } => RequestFault::Connect(reason),
+                _ => RequestFault::Other(reason),
             }
         }
     }
 }
 
-pub(super) fn sentence(address: &Address, fault: &Fault) -> String {
+pub(super) fn sentence(address: &Address, fault: &RequestFault) -> String {
     let host = address.host();
     match fault {
-        Fault::Status(status, code) => {
+        RequestFault::Status(status, code) => {
             let code = code.as_ref().map(|code| format!(" ({code})")).unwrap_or_default();
             format!("{host} answered {status}{}{code}", reason_phrase(*status))
         }
-        Fault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
-        Fault::Connect(reason) => format!("{host} can't be reached: {reason}"),
-        Fault::Cut(reason) | Fault::Other(reason) => format!("{host}: {reason}"),
-        Fault::NoRanges => format!("{host} does not support range requests"),
-        Fault::SizeUnstated => format!("{host} does not state the size of the file"),
-        Fault::RangeUnstated => format!("{host} does not state which bytes it sent: its answer 206 has no Content-Range"),
-        Fault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
-        Fault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
-        Fault::SentOn => format!("{host} redirects endlessly"),
-        Fault::SentInside(there) => {
+        RequestFault::Timeout => format!("{host} sent nothing for {} s", patience().as_secs_f32()),
+        RequestFault::Connect(reason) => format!("{host} can't be reached: {reason}"),
+        RequestFault::Cut(reason) | RequestFault::Other(reason) => format!("{host}: {reason}"),
+        RequestFault::NoRanges => format!("{host} does not support range requests"),
+        RequestFault::SizeUnstated => format!("{host} does not state the size of the file"),
+        RequestFault::RangeUnstated => format!("{host} does not state which bytes it sent: its answer 206 has no Content-Range"),
+        RequestFault::UnreadableRange => format!("{host} answered a range request with headers that can't be read"),
+        RequestFault::WebPage => format!("{host} answered with a web page (HTML) instead of the file"),
+        RequestFault::SentOn => format!("{host} redirects endlessly"),
+        RequestFault::SentInside(there) => {
             format!("{host} redirects to {there}, which is on this machine or in a private network: that is not followed")
         }
-        Fault::Slow => format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32()),
-        Fault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
-        Fault::Changed => "the file on the server changed since it was opened".into(),
+        RequestFault::Slow => {
+            format!("{host} sent less than {RATE_MIN} bytes a second for {} s", patience().max(PACE_MIN).as_secs_f32())
+        }
+        RequestFault::Size(bytes) => format!("{host} reports an implausible file size of {bytes} bytes"),
+        RequestFault::Changed => "the file on the server changed since it was opened".into(),
     }
 }
 
@@ -460,13 +472,13 @@ fn reason_phrase(status: u16) -> &'static str {
     }
 }
 
-pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
+pub(super) fn error(address: &Address, fault: &RequestFault, tries: u32) -> Error {
     let mut summary = sentence(address, fault);
-    if tries > 1 && !matches!(fault, Fault::Changed) {
+    if tries > 1 && !matches!(fault, RequestFault::Changed) {
         summary.push_str(&format!(", after {tries} tries"));
     }
     let hint = match fault {
-        Fault::Status(401 | 403, _) => match address.scheme {
+        RequestFault::Status(401 | 403, _) => match address.scheme {
             Scheme::S3 => {
                 "check the credentials (AWS_ACCESS_KEY_ID, --aws-profile), or omit them for a public bucket (--anonymous); some \
                  buckets say 403 for names that they do not have"
@@ -487,47 +499,57 @@ pub(super) fn error(address: &Address, fault: &Fault, tries: u32) -> Error {
                  over https:// alone"
             }
         },
-        Fault::Status(404 | 410, _) => "check the address, letter by letter",
-        Fault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
+        RequestFault::Status(404 | 410, _) => "check the address, letter by letter",
+        RequestFault::Status(301 | 307 | 308 | 400, _) if address.scheme == Scheme::S3 => {
             "name the bucket's region (--region, AWS_REGION)"
         }
-        Fault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
-        Fault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
-        Fault::Status(500.., _) => "this is a problem of the server: try again later",
-        Fault::Status(..) | Fault::SentOn | Fault::Size(_) | Fault::Other(_) => "try the address in a browser",
-        Fault::SentInside(_) => "open the address that it redirects to itself, if you trust the server",
-        Fault::Timeout | Fault::Slow => "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)",
-        Fault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
-        Fault::Cut(_) => "check the connection, then try again",
-        Fault::WebPage => {
+        RequestFault::Status(416, _) => "the file is empty, or shorter than its index says: compare its size with the original",
+        RequestFault::Status(429, _) => "the server wants fewer requests: wait a little, or lower --connections",
+        RequestFault::Status(500.., _) => "this is a problem of the server: try again later",
+        RequestFault::Status(..) | RequestFault::SentOn | RequestFault::Size(_) | RequestFault::Other(_) => {
+            "try the address in a browser"
+        }
+        RequestFault::SentInside(_) => "open the address that it redirects to itself, if you trust the server",
+        RequestFault::Timeout | RequestFault::Slow => {
+            "check the connection, or wait longer with TACO_STUDIO_HTTP_TIMEOUT (seconds)"
+        }
+        RequestFault::Connect(_) => "check the name of the host, the connection and the proxy (HTTPS_PROXY, NO_PROXY)",
+        RequestFault::Cut(_) => "check the connection, then try again",
+        RequestFault::WebPage => {
             "open the address in a browser: the file may have another address, need a sign-in, or be missing, as some servers answer a \
              missing file with their start page"
         }
-        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => {
+        RequestFault::NoRanges | RequestFault::SizeUnstated | RequestFault::RangeUnstated | RequestFault::UnreadableRange => {
             "download the file and open it from this disk, or serve it with range requests"
         }
-        Fault::Changed => "open the dataset again: it was replaced meanwhile",
+        RequestFault::Changed => "open the dataset again: it was replaced meanwhile",
     };
-    let kind = if matches!(fault, Fault::Changed) { Kind::Changed } else { Kind::Io };
+    let kind = if matches!(fault, RequestFault::Changed) { Kind::Changed } else { Kind::Io };
     let error = Error::new(kind, summary).at(address).hint(hint);
     let error = match fault {
-        Fault::Changed => error.hint(
+        RequestFault::Changed => error.hint(
             "if it was not replaced, its server states several ETags or dates for one version: TACO_STUDIO_REMOTE_VERSIONS=modified \
              compares date and size alone, =size the size alone",
         ),
-        Fault::Status(401 | 403, _) if address.is_web() => {
+        RequestFault::Status(401 | 403, _) if address.is_web() => {
             error.hint("check the address, letter by letter: some servers say 403 for names that they do not have")
         }
         _ => error,
     };
     match fault {
-        Fault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
-        Fault::NoRanges | Fault::SizeUnstated | Fault::RangeUnstated | Fault::UnreadableRange => error.caused_by(Cause::NoRanges),
-        Fault::WebPage => error.caused_by(Cause::WebPage),
-        Fault::Timeout | Fault::Slow | Fault::Connect(_) | Fault::Cut(_) | Fault::Changed | Fault::SentOn | Fault::Other(_) => {
-            error.caused_by(Cause::Passing)
+        RequestFault::Status(status, _) => error.caused_by(Cause::HttpStatus(*status)),
+        RequestFault::NoRanges | RequestFault::SizeUnstated | RequestFault::RangeUnstated | RequestFault::UnreadableRange => {
+            error.caused_by(Cause::NoRanges)
         }
-        Fault::Size(_) | Fault::SentInside(_) => error,
+        RequestFault::WebPage => error.caused_by(Cause::WebPage),
+        RequestFault::Timeout
+        | RequestFault::Slow
+        | RequestFault::Connect(_)
+        | RequestFault::Cut(_)
+        | RequestFault::Changed
+        | RequestFault::SentOn
+        | RequestFault::Other(_) => error.caused_by(Cause::Passing),
+        RequestFault::Size(_) | RequestFault::SentInside(_) => error,
     }
 }
 
@@ -549,7 +571,7 @@ mod tests {
 
     #[test]
     fn versions_differ_by_properties_in_both_responses() {
-        let version = |etag: Option<&str>, modified_ms, size| Identity { etag: etag.map(str::to_owned), modified_ms, size };
+        let version = |etag: Option<&str>, modified_ms, size| FileIdentity { etag: etag.map(str::to_owned), modified_ms, size };
         let opened = version(Some("\"a\""), 5, 10);
         assert!(opened.agrees(&version(Some("\"a\""), 7, 10)));
         assert!(opened.agrees(&version(Some("W/\"a\""), 5, 10)));
@@ -563,7 +585,7 @@ mod tests {
     fn errors_of_refused_requests_name_the_credentials() {
         let said = |address: &str| {
             let address = Address::parse(address).expect("is an address");
-            error(&address, &Fault::Status(403, None), 1).report()
+            error(&address, &RequestFault::Status(403, None), 1).report()
         };
         assert!(said("s3://b/a").contains("--aws-profile"), "{}", said("s3://b/a"));
         assert!(said("https://huggingface.co/a").contains("HF_TOKEN"));
@@ -574,11 +596,11 @@ mod tests {
     #[test]
     fn absence_is_decided_by_the_status() {
         let address = Address::parse("https://h/a").expect("is an address");
-        let absent = |status| means_absent(&error(&address, &Fault::Status(status, Some("NoSuchKey".into())), 1));
+        let absent = |status| means_absent(&error(&address, &RequestFault::Status(status, Some("NoSuchKey".into())), 1));
         assert!(absent(404) && absent(403) && !absent(416) && !absent(500));
-        assert!(!means_absent(&error(&address, &Fault::Timeout, 2)));
+        assert!(!means_absent(&error(&address, &RequestFault::Timeout, 2)));
         // Also inside another error.
-        let below = Error::format("the part is missing").because(error(&address, &Fault::Status(404, None), 1));
+        let below = Error::format("the part is missing").because(error(&address, &RequestFault::Status(404, None), 1));
         assert!(means_absent(&below));
     }
 }

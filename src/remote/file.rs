@@ -12,10 +12,10 @@ use futures::StreamExt;
 
 use super::cache::{BLOCK, Blocks};
 use super::credentials::{access_for, cleaned, connections, store_for};
-pub use super::fetch::Identity;
-use super::fetch::{Fetched, Part, Target, fetch, means_absent};
+pub use super::fetch::FileIdentity;
+use super::fetch::{FetchPart, FetchedRange, RemoteTarget, fetch, means_absent};
 use super::limits::memory_cap;
-use super::memory::Kept;
+use super::memory::KeptPieces;
 use super::meter::Purpose;
 use super::runtime;
 use crate::error::{Error, Kind, Result};
@@ -44,14 +44,14 @@ const IDLE: usize = 64;
 
 /// An open remote file. Calls block, and may be made from several threads.
 pub struct RemoteFile {
-    target: Target,
-    identity: Identity,
-    state: Mutex<State>,
+    target: RemoteTarget,
+    identity: FileIdentity,
+    state: Mutex<RemoteFileState>,
 }
 
 #[derive(Default)]
-struct State {
-    memory: Kept,
+struct RemoteFileState {
+    memory: KeptPieces,
     blocks: Option<Blocks>,
     /// End of the last read, and of the data read ahead.
     ahead: (u64, u64),
@@ -67,7 +67,7 @@ struct Open {
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
 
 /// The open file for `target` if it uses the same client: new credentials mean a new client, possibly of another server.
-fn known(target: &Target) -> Option<Arc<RemoteFile>> {
+fn known(target: &RemoteTarget) -> Option<Arc<RemoteFile>> {
     let found = OPEN.lock().unwrap_or_else(PoisonError::into_inner).as_ref()?.files.get(&*target.text)?.upgrade();
     found.filter(|file| Arc::ptr_eq(&file.target.store, &target.store))
 }
@@ -114,12 +114,12 @@ pub(super) fn forget(path: &Path) {
     drop(gone);
 }
 
-fn target_of(path: &Path) -> Result<Target> {
+fn target_of(path: &Path) -> Result<RemoteTarget> {
     let address = Address::of(path).ok_or_else(|| Error::usage("this is not the address of a remote file").at_path(path))?;
     // Secrets in the query are removed here, as the address may be shown.
     let address = cleaned(address);
     let (store, key) = store_for(&address)?;
-    Ok(Target { text: address.to_string().into(), address: Arc::new(address), store, key })
+    Ok(RemoteTarget { text: address.to_string().into(), address: Arc::new(address), store, key })
 }
 
 impl RemoteFile {
@@ -129,7 +129,7 @@ impl RemoteFile {
     /// # Errors
     /// When the request fails, or the server does not support range requests.
     pub fn open(path: &Path, first: u64) -> Result<Arc<Self>> {
-        let mut opened = Self::open_parts(&[path], Part::Range(0..first.max(1)))?;
+        let mut opened = Self::open_parts(&[path], FetchPart::Range(0..first.max(1)))?;
         opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
@@ -140,8 +140,8 @@ impl RemoteFile {
     pub fn open_tails(paths: &[&Path], last: u64) -> Result<Vec<Result<Arc<Self>>>> {
         // Azure does not support suffix ranges.
         let part = match paths.first().and_then(|path| Address::of(path)) {
-            Some(address) if address.scheme == Scheme::Az => Part::Range(0..last),
-            _ => Part::Tail(last),
+            Some(address) if address.scheme == Scheme::Az => FetchPart::Range(0..last),
+            _ => FetchPart::Tail(last),
         };
         Self::open_parts(paths, part)
     }
@@ -151,10 +151,10 @@ impl RemoteFile {
     /// # Errors
     /// When the job is cancelled; other errors are in the results.
     pub fn open_all(paths: &[&Path], first: u64) -> Result<Vec<Result<Arc<Self>>>> {
-        Self::open_parts(paths, Part::Range(0..first.max(1)))
+        Self::open_parts(paths, FetchPart::Range(0..first.max(1)))
     }
 
-    fn open_parts(paths: &[&Path], part: Part) -> Result<Vec<Result<Arc<Self>>>> {
+    fn open_parts(paths: &[&Path], part: FetchPart) -> Result<Vec<Result<Arc<Self>>>> {
         let mut opened: Vec<Option<Result<Arc<Self>>>> = Vec::with_capacity(paths.len());
         let mut asked = Vec::new();
         for path in paths {
@@ -188,9 +188,11 @@ impl RemoteFile {
     pub fn expect_unchanged(files: &[Arc<Self>]) -> Result<()> {
         for some in files.chunks(OPENED_AT_ONCE) {
             let (purpose, limit) = (Purpose::of_thread(), connections());
-            let opened: Vec<(Target, Identity)> = some.iter().map(|file| (file.target.clone(), file.identity.clone())).collect();
-            let requests =
-                opened.into_iter().map(move |(target, identity)| fetch(target, Part::Range(0..1), Some(identity), purpose.clone()));
+            let opened: Vec<(RemoteTarget, FileIdentity)> =
+                some.iter().map(|file| (file.target.clone(), file.identity.clone())).collect();
+            let requests = opened
+                .into_iter()
+                .map(move |(target, identity)| fetch(target, FetchPart::Range(0..1), Some(identity), purpose.clone()));
             let answers = async move { futures::stream::iter(requests).buffered(limit).collect::<Vec<_>>().await };
             for (file, answer) in some.iter().zip(runtime::wait(answers)?) {
                 answer.map_err(|error| match means_absent(&error) {
@@ -206,13 +208,13 @@ impl RemoteFile {
     }
 
     /// The open file of the response's version: the existing one or a new one.
-    fn of_answer(target: Target, fetched: Fetched) -> Arc<Self> {
-        let Fetched { identity, start, bytes } = fetched;
+    fn of_answer(target: RemoteTarget, fetched: FetchedRange) -> Arc<Self> {
+        let FetchedRange { identity, start, bytes } = fetched;
         let file = known(&target).filter(|file| file.identity == identity).unwrap_or_else(|| {
             // The same bucket name at another endpoint is a different file.
             let endpoint = access_for(&target.address).endpoint.unwrap_or_default();
             let blocks = Blocks::open(&format!("{endpoint} {}", target.text), &identity);
-            Arc::new(Self { target, identity, state: Mutex::new(State { blocks, ..State::default() }) })
+            Arc::new(Self { target, identity, state: Mutex::new(RemoteFileState { blocks, ..RemoteFileState::default() }) })
         });
         let mut state = file.lock();
         state.checked = Some(Instant::now());
@@ -232,7 +234,7 @@ impl RemoteFile {
             return Ok(file);
         }
         let end = offset.checked_add(first.max(1)).ok_or_else(|| Error::format("the range is outside the file").at_path(path))?;
-        let mut opened = Self::open_parts(&[path], Part::Range(offset..end))?;
+        let mut opened = Self::open_parts(&[path], FetchPart::Range(offset..end))?;
         opened.pop().unwrap_or_else(|| Err(Error::internal("a file was not opened")))
     }
 
@@ -259,7 +261,7 @@ impl RemoteFile {
     }
 
     /// The version that was opened.
-    pub fn identity(&self) -> &Identity {
+    pub fn identity(&self) -> &FileIdentity {
         &self.identity
     }
 
@@ -319,7 +321,7 @@ impl RemoteFile {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RemoteFileState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -332,7 +334,7 @@ impl RemoteFile {
             return Err(Error::format(summary).at(&self.target.text).hint("download the file and open it from this disk"));
         }
         let mut state = self.lock();
-        let mut here = Pieces::default();
+        let mut here = RemotePieces::default();
         let mut missing: Vec<Range<u64>> = Vec::new();
         for range in ranges {
             state.gather(range, self.identity.size, &mut here, &mut missing);
@@ -349,7 +351,7 @@ impl RemoteFile {
             let is_kept = missing.iter().map(|range| range.end - range.start).sum::<u64>() <= KEEP_MAX;
             let fetched = self.fetch_all(missing, &purpose)?;
             state = self.lock();
-            for Fetched { start, bytes, .. } in fetched {
+            for FetchedRange { start, bytes, .. } in fetched {
                 here.add(start, bytes.clone());
                 if is_kept {
                     state.keep(start, bytes);
@@ -369,10 +371,11 @@ impl RemoteFile {
         Ok(filled)
     }
 
-    fn fetch_all(&self, ranges: Vec<Range<u64>>, purpose: &Purpose) -> Result<Vec<Fetched>> {
+    fn fetch_all(&self, ranges: Vec<Range<u64>>, purpose: &Purpose) -> Result<Vec<FetchedRange>> {
         let (target, identity, purpose) = (self.target.clone(), self.identity.clone(), purpose.clone());
-        let requests =
-            ranges.into_iter().map(move |range| fetch(target.clone(), Part::Range(range), Some(identity.clone()), purpose.clone()));
+        let requests = ranges
+            .into_iter()
+            .map(move |range| fetch(target.clone(), FetchPart::Range(range), Some(identity.clone()), purpose.clone()));
         let limit = connections();
         runtime::wait(async move {
             let mut answers = futures::stream::iter(requests).buffered(limit);
@@ -385,9 +388,9 @@ impl RemoteFile {
     }
 }
 
-impl State {
+impl RemoteFileState {
     /// Adds the cached parts of `range` to `here`, and the others, as whole blocks, to `missing`.
-    fn gather(&mut self, range: &Range<u64>, size: u64, here: &mut Pieces, missing: &mut Vec<Range<u64>>) {
+    fn gather(&mut self, range: &Range<u64>, size: u64, here: &mut RemotePieces, missing: &mut Vec<Range<u64>>) {
         if range.is_empty() {
             return;
         }
@@ -423,11 +426,11 @@ impl State {
 
 /// Pieces of a file, by offset.
 #[derive(Default)]
-struct Pieces {
+struct RemotePieces {
     pieces: std::collections::BTreeMap<u64, Bytes>,
 }
 
-impl Pieces {
+impl RemotePieces {
     fn add(&mut self, start: u64, bytes: Bytes) {
         let longer = self.pieces.get(&start).is_none_or(|known| known.len() < bytes.len());
         if longer {
@@ -487,8 +490,8 @@ mod tests {
     use crate::remote::admit;
 
     /// A file as after a server's response.
-    fn opened(target: &Target) -> Arc<RemoteFile> {
-        let identity = Identity { etag: None, modified_ms: 0, size: 1 };
+    fn opened(target: &RemoteTarget) -> Arc<RemoteFile> {
+        let identity = FileIdentity { etag: None, modified_ms: 0, size: 1 };
         let file = Arc::new(RemoteFile { target: target.clone(), identity, state: Mutex::default() });
         remember(&file);
         file
@@ -531,7 +534,7 @@ mod tests {
 
     #[test]
     fn a_range_is_joined_from_overlapping_pieces() {
-        let mut pieces = Pieces::default();
+        let mut pieces = RemotePieces::default();
         pieces.add(0, Bytes::from_static(b"abcd"));
         pieces.add(2, Bytes::from_static(b"cdef"));
         pieces.add(9, Bytes::from_static(b"jk"));
@@ -553,7 +556,7 @@ mod tests {
     #[test]
     fn reads_above_the_limit_are_refused_without_a_request() {
         let target = target_of(Path::new("https://large.example/a")).expect("is an address");
-        let identity = Identity { etag: None, modified_ms: 0, size: 1 << 49 };
+        let identity = FileIdentity { etag: None, modified_ms: 0, size: 1 << 49 };
         let file = RemoteFile { target, identity, state: Mutex::default() };
         for error in [file.read(0, 1 << 49).expect_err("is refused"), file.read_ranges(&[(0, READ_MAX), (5, 1)]).expect_err("too")]
         {

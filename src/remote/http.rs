@@ -28,7 +28,7 @@ const PAUSE_ASKED_MAX: Duration = Duration::from_secs(30);
 const HARMLESS: [HeaderName; 2] = [ACCEPT, RANGE];
 
 /// State of one request, shared by its sender and the waiting thread.
-pub struct Attempt {
+pub struct RequestAttempt {
     pub purpose: Purpose,
     status: AtomicU16,
     retry_after_s: AtomicU64,
@@ -41,7 +41,7 @@ pub struct Attempt {
     fault: OnceLock<AnswerFault>,
 }
 
-impl Attempt {
+impl RequestAttempt {
     pub fn new(purpose: Purpose) -> Self {
         let (status, retry_after_s, sent_on, html) = Default::default();
         let (sent_inside, code, size, fault) = Default::default();
@@ -173,7 +173,7 @@ impl std::fmt::Debug for Counting {
 
 impl Counting {
     async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let attempt = request.extensions().get::<Arc<Attempt>>().cloned();
+        let attempt = request.extensions().get::<Arc<RequestAttempt>>().cloned();
         for (name, value) in &self.headers {
             request.headers_mut().insert(name, value.clone());
         }
@@ -285,7 +285,7 @@ impl Asked {
 }
 
 /// The response with a truncated body: the library reads it completely, and its length is not limited.
-async fn shortened(response: HttpResponse, attempt: Option<&Attempt>) -> Result<HttpResponse, HttpError> {
+async fn shortened(response: HttpResponse, attempt: Option<&RequestAttempt>) -> Result<HttpResponse, HttpError> {
     let (parts, body) = response.into_parts();
     let mut stream = body.bytes_stream();
     let mut says = BytesMut::new();
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn a_server_can_not_make_anyone_wait_for_an_hour() {
         let asked = |seconds: u64| {
-            let attempt = Attempt::new(Purpose::of_thread());
+            let attempt = RequestAttempt::new(Purpose::of_thread());
             attempt.retry_after_s.store(seconds, Ordering::Relaxed);
             (attempt.pause_asked().as_secs(), attempt.long_pause_asked_s())
         };

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Limits for remote access.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
-pub struct Limits {
+pub struct RemoteLimits {
     /// Maximum number of parallel requests, 1 to 64. Overridden by `--connections` and the dialog for addresses.
     pub connections: usize,
     /// Seconds without data after which a request is aborted, 0.1 to 3600. Overridden by `TACO_STUDIO_HTTP_TIMEOUT`.
@@ -15,13 +15,13 @@ pub struct Limits {
     pub cache_mb: u64,
 }
 
-impl Default for Limits {
+impl Default for RemoteLimits {
     fn default() -> Self {
         Self { connections: 8, silence_s: 20.0, cache_mb: 2048 }
     }
 }
 
-impl Limits {
+impl RemoteLimits {
     /// Clamps the values, as stored settings may have been edited by hand.
     fn sane(self) -> Self {
         let silence_s = if self.silence_s.is_finite() { self.silence_s.clamp(0.1, 3600.0) } else { Self::default().silence_s };
@@ -32,14 +32,14 @@ impl Limits {
 /// Default size of the memory cache for remote files in MB. Overridden by `TACO_STUDIO_REMOTE_MEMORY_MB`.
 const MEMORY_MB: u64 = 256;
 
-static SET: Mutex<Option<Limits>> = Mutex::new(None);
+static SET: Mutex<Option<RemoteLimits>> = Mutex::new(None);
 
 /// Sets the user's limits.
-pub fn set_limits(limits: Limits) {
+pub fn set_limits(limits: RemoteLimits) {
     *SET.lock().unwrap_or_else(PoisonError::into_inner) = Some(limits.sane());
 }
 
-fn set() -> Limits {
+fn set() -> RemoteLimits {
     SET.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or_default()
 }
 
@@ -107,8 +107,8 @@ mod tests {
 
     #[test]
     fn limits_are_clamped_to_valid_values() {
-        let limits = |connections, silence_s| Limits { connections, silence_s, cache_mb: 0 };
-        assert_eq!(Limits::default().sane(), Limits::default());
+        let limits = |connections, silence_s| RemoteLimits { connections, silence_s, cache_mb: 0 };
+        assert_eq!(RemoteLimits::default().sane(), RemoteLimits::default());
         assert_eq!(limits(0, f64::NAN).sane(), limits(1, 20.0));
         assert_eq!(limits(1000, -3.0).sane(), limits(64, 0.1));
     }

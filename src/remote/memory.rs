@@ -10,7 +10,7 @@ use bytes::Bytes;
 use super::limits::memory_cap;
 
 /// A contiguous piece of a file.
-struct Piece {
+struct CachedPiece {
     bytes: Bytes,
     /// Position in the order of use.
     used: u64,
@@ -20,7 +20,7 @@ struct Piece {
 #[derive(Default)]
 struct Memory {
     /// By file and offset. No piece contains another of the same file, so their ends are sorted too.
-    files: HashMap<u64, BTreeMap<u64, Piece>>,
+    files: HashMap<u64, BTreeMap<u64, CachedPiece>>,
     /// File and offset of each piece by order of use, least recent first.
     order: BTreeMap<u64, (u64, u64)>,
     total: u64,
@@ -62,7 +62,7 @@ impl Memory {
         self.clock += 1;
         self.total += bytes.len() as u64;
         self.order.insert(self.clock, (file, start));
-        self.files.entry(file).or_default().insert(start, Piece { bytes, used: self.clock });
+        self.files.entry(file).or_default().insert(start, CachedPiece { bytes, used: self.clock });
         while self.total > cap
             && let Some((_, (file, start))) = self.order.pop_first()
         {
@@ -83,17 +83,17 @@ impl Memory {
 }
 
 /// The cached pieces of one version of a file; evicted on drop.
-pub struct Kept {
+pub struct KeptPieces {
     file: u64,
 }
 
-impl Default for Kept {
+impl Default for KeptPieces {
     fn default() -> Self {
         Self { file: NEXT.fetch_add(1, Ordering::Relaxed) }
     }
 }
 
-impl Kept {
+impl KeptPieces {
     /// A piece that contains `range`, with its offset.
     pub fn covering(&self, range: &Range<u64>) -> Option<(u64, Bytes)> {
         with(|memory| memory.covering(self.file, range))
@@ -105,7 +105,7 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for KeptPieces {
     fn drop(&mut self) {
         with(|memory| {
             for (_, piece) in memory.files.remove(&self.file).into_iter().flatten() {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn dropping_a_file_evicts_its_pieces() {
-        let kept = Kept::default();
+        let kept = KeptPieces::default();
         kept.hold(0, piece(10));
         let file = kept.file;
         assert!(kept.covering(&(0..10)).is_some());

@@ -24,12 +24,12 @@ mod upload;
 pub use cache::{CacheState, cache_state, clear_cache};
 pub use credentials::{Access, Secret, access, admit, set_access};
 pub use fetch::{may_be_folder, means_absent};
-pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, Identity, RemoteFile, forget_below};
-pub use limits::{Limits, set_limits};
+pub use file::{FIRST_OF_DATASET, FIRST_OF_SAMPLE, FileIdentity, RemoteFile, forget_below};
+pub use limits::{RemoteLimits, set_limits};
 pub use listing::{ListedFile, hub_files, list_files};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use reach::may_link_to;
 pub use upload::{
-    NewObject, ObjectComparison, ObjectWriter, Stored, delete_object, expect_writable, object_exists, object_is, object_requests,
-    objects_below, objects_have, put_objects,
+    NewObject, ObjectComparison, ObjectWriter, StoredObject, delete_object, expect_writable, object_exists, object_is,
+    object_requests, objects_below, objects_have, put_objects,
 };

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 
 /// Settings of a profile with the keys of the files: `endpoint_url`, `region`, and the three keys of credentials among others.
-pub type Profile = HashMap<String, String>;
+pub type ProfileSettings = HashMap<String, String>;
 
 /// The profile `name`, merged from both files with precedence for the credentials file. `None` when neither has it.
-pub fn load(name: &str) -> Option<Profile> {
+pub fn load(name: &str) -> Option<ProfileSettings> {
     let read = |variable: &str, file: &str| {
         let named = std::env::var_os(variable).map(PathBuf::from);
         let path = named.or_else(|| Some(directories::BaseDirs::new()?.home_dir().join(".aws").join(file)))?;
@@ -26,8 +26,8 @@ pub fn load(name: &str) -> Option<Profile> {
 }
 
 /// A section of an INI file. With `prefixed`, all sections but the default are named `profile NAME`.
-fn section(text: &str, name: &str, prefixed: bool) -> Option<Profile> {
-    let mut found: Option<Profile> = None;
+fn section(text: &str, name: &str, prefixed: bool) -> Option<ProfileSettings> {
+    let mut found: Option<ProfileSettings> = None;
     let mut inside = false;
     for line in text.lines() {
         let trimmed = line.trim();

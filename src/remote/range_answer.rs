@@ -9,8 +9,8 @@ use object_store::client::{HttpError, HttpErrorKind, HttpResponse};
 use reqwest::StatusCode;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, HeaderName, HeaderValue};
 
-use super::fetch::Part;
-use super::http::Attempt;
+use super::fetch::FetchPart;
+use super::http::RequestAttempt;
 
 /// Maximum bytes read of a whole file whose size the server does not state.
 const UNSTATED_MAX: u64 = 1 << 20;
@@ -22,7 +22,7 @@ const COMPRESSED: &str = "the server compresses the file, so that ranges of it c
 /// What is asked for with a `Range` header.
 #[derive(Clone, Debug)]
 pub(super) struct RangeRequest {
-    pub part: Part,
+    pub part: FetchPart,
     /// Size of the file in bytes, for servers that leave it out.
     pub known_size: Option<u64>,
     /// The file is a web page itself.
@@ -46,8 +46,8 @@ impl RangeRequest {
     /// Maximum number of bytes of the answer.
     fn most(&self) -> u64 {
         match &self.part {
-            Part::Range(range) => range.end.saturating_sub(range.start),
-            Part::Tail(length) => *length,
+            FetchPart::Range(range) => range.end.saturating_sub(range.start),
+            FetchPart::Tail(length) => *length,
         }
     }
 
@@ -60,9 +60,9 @@ impl RangeRequest {
     fn size_behind(&self, last: u64) -> Option<u64> {
         let end = last.saturating_add(1);
         match self.part {
-            Part::Tail(_) => Some(end),
+            FetchPart::Tail(_) => Some(end),
             // A larger end means another version, which the comparison of versions finds.
-            Part::Range(_) => self.known_size.map(|size| size.max(end)),
+            FetchPart::Range(_) => self.known_size.map(|size| size.max(end)),
         }
     }
 }
@@ -81,7 +81,7 @@ pub(super) fn refuse(why: &'static str) -> HttpError {
 ///
 /// # Errors
 /// When the answer contradicts the request or itself.
-pub(super) async fn normalize_answer(response: HttpResponse, attempt: &Attempt) -> Result<HttpResponse, HttpError> {
+pub(super) async fn normalize_answer(response: HttpResponse, attempt: &RequestAttempt) -> Result<HttpResponse, HttpError> {
     let Some(request) = attempt.range() else { return Ok(response) };
     match response.status() {
         StatusCode::PARTIAL_CONTENT => normalize_partial(response, request, attempt).await,
@@ -90,7 +90,11 @@ pub(super) async fn normalize_answer(response: HttpResponse, attempt: &Attempt) 
     }
 }
 
-async fn normalize_partial(response: HttpResponse, request: &RangeRequest, attempt: &Attempt) -> Result<HttpResponse, HttpError> {
+async fn normalize_partial(
+    response: HttpResponse,
+    request: &RangeRequest,
+    attempt: &RequestAttempt,
+) -> Result<HttpResponse, HttpError> {
     if is_html(&response) {
         attempt.note_html();
     }
@@ -120,7 +124,11 @@ async fn normalize_partial(response: HttpResponse, request: &RangeRequest, attem
     Ok(with_range(response, first, length, size))
 }
 
-async fn normalize_whole(response: HttpResponse, request: &RangeRequest, attempt: &Attempt) -> Result<HttpResponse, HttpError> {
+async fn normalize_whole(
+    response: HttpResponse,
+    request: &RangeRequest,
+    attempt: &RequestAttempt,
+) -> Result<HttpResponse, HttpError> {
     if is_html(&response) && !request.is_page {
         attempt.note_fault(AnswerFault::WebPage);
         return Ok(response);
@@ -199,7 +207,11 @@ fn packed_max(length: u64) -> u64 {
 }
 
 /// The response without its body, and the body; `None` when it is longer than `most` bytes.
-async fn collect_body(response: HttpResponse, most: u64, attempt: &Attempt) -> Result<(HttpResponse, Option<Bytes>), HttpError> {
+async fn collect_body(
+    response: HttpResponse,
+    most: u64,
+    attempt: &RequestAttempt,
+) -> Result<(HttpResponse, Option<Bytes>), HttpError> {
     let (parts, body) = response.into_parts();
     let response = HttpResponse::from_parts(parts, Bytes::new().into());
     let mut stream = body.bytes_stream();

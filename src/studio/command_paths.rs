@@ -68,7 +68,7 @@ impl Command {
 
     /// Joins every relative path in the command to `base`. Addresses of other machines stay as they are.
     pub(super) fn resolve(&mut self, base: &Path) {
-        let base = &Base(base);
+        let base = &ScriptFolder(base);
         // Exhaustive, so that a new command does not compile before its paths are listed.
         match self {
             Self::Open { path }
@@ -139,9 +139,9 @@ impl Command {
 }
 
 /// The folder against which relative paths are resolved.
-struct Base<'a>(&'a Path);
+struct ScriptFolder<'a>(&'a Path);
 
-impl Base<'_> {
+impl ScriptFolder<'_> {
     fn join(&self, path: &mut PathBuf) {
         *path = match is_remote(path) {
             // `admit` removes the signature of a signed link and keeps it for requests.

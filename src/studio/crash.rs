@@ -45,9 +45,12 @@ pub fn install(folder: PathBuf) {
 
 /// Records the command's variant name, without its contents, for a report.
 pub(super) fn note(command: &Command) {
-    let mut name = Name(String::new());
-    // The writer fails at the end of the name, so that a command with a million edits costs no more than an empty one.
-    let _ = write!(name, "{command:?}");
+    let mut name = CommandName(String::new());
+    match command {
+        Command::Operate(operation) => name.0.push_str(operation.name()),
+        // The writer fails at the end of the name, so that a command with a million edits costs no more than an empty one.
+        command => drop(write!(name, "{command:?}")),
+    }
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if last.len() == COMMANDS {
         last.pop_front();
@@ -56,9 +59,9 @@ pub(super) fn note(command: &Command) {
 }
 
 /// Writer that keeps the first word of a `Debug` output and then fails.
-struct Name(String);
+struct CommandName(String);
 
-impl Write for Name {
+impl Write for CommandName {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let end = text.find(|letter: char| !letter.is_alphanumeric() && letter != '_').unwrap_or(text.len());
         self.0.push_str(&text[..end]);

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use super::Server;
 use super::fix::FixFinder;
-use super::project::{Autosave, Change, Origin, Project, ProjectFile};
+use super::project::{Autosave, DraftChange, DraftOrigin, Project, ProjectFile};
 use crate::container::{ContainerReader, Format, OpenOptions, packed_source};
 use crate::draft::{Draft, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ pub struct DraftDocument {
     /// The draft.
     pub draft: Draft,
     derived: OnceLock<Derived>,
-    structure: Mutex<Lens>,
+    structure: Mutex<DraftViews>,
     /// Word index of the tray, as of the last call.
     tray: Mutex<Arc<TrayIndex>>,
     /// The most recent fix finder.
@@ -75,18 +75,18 @@ pub struct DraftDocument {
     /// Window state stored in the project; null for none.
     pub view: Json,
     pub(super) servers: Vec<Server>,
-    pub(super) origin: Origin,
+    pub(super) origin: DraftOrigin,
     pub(super) autosave: Option<Autosave>,
 }
 
 /// Structure and tree of the draft; the tree is updated only when ids or types change.
 #[derive(Default)]
-struct Lens {
+struct DraftViews {
     structure: Structure,
     tree: Option<Arc<Skeleton>>,
 }
 
-impl Lens {
+impl DraftViews {
     fn update(&mut self, dataset: &Dataset) {
         let changes = self.structure.follow(dataset);
         if changes.reshaped {
@@ -96,7 +96,7 @@ impl Lens {
 }
 
 /// Locked access to the structure.
-pub struct LensGuard<'a>(MutexGuard<'a, Lens>);
+pub struct LensGuard<'a>(MutexGuard<'a, DraftViews>);
 
 impl std::ops::Deref for LensGuard<'_> {
     type Target = Structure;
@@ -132,7 +132,7 @@ impl DraftDocument {
             recipe: Vec::new(),
             servers: Vec::new(),
             view: Json::Null,
-            origin: Origin::Other,
+            origin: DraftOrigin::Other,
             autosave: None,
         }
     }
@@ -165,7 +165,7 @@ impl DraftDocument {
     ///
     /// # Errors
     /// Those of `change`.
-    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, Change)>) -> Result<T> {
+    pub(super) fn change<T>(&mut self, change: impl FnOnce(&mut Draft) -> Result<(T, DraftChange)>) -> Result<T> {
         let before = match &self.autosave {
             Some(autosave) => {
                 autosave.settle();
@@ -179,7 +179,7 @@ impl DraftDocument {
     }
 
     /// Queues a change for autosave.
-    pub(super) fn note(&mut self, change: Change, before: Option<Project>) {
+    pub(super) fn note(&mut self, change: DraftChange, before: Option<Project>) {
         let after = self.as_project();
         if let Some(autosave) = &mut self.autosave {
             autosave.note(change, before, after, &self.origin, self.file.clone());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::document::{Document, DraftDocument};
-use super::project::Change;
+use super::project::DraftChange;
 use super::verbs::not_a_draft;
 use super::{Event, Finish, Outcome, Studio};
 use crate::draft::{Content, Draft, Edit};
@@ -21,7 +21,7 @@ impl Studio {
         self.change(|draft| {
             let told = edit.told(draft.content());
             draft.apply(edit.clone())?;
-            Ok(((told, sets), Change::Do(edit)))
+            Ok(((told, sets), DraftChange::Do(edit)))
         })
     }
 
@@ -30,7 +30,7 @@ impl Studio {
             let edit = draft.undo_edit().cloned();
             let label = draft.undo()?;
             let edit = edit.ok_or_else(nothing_there)?;
-            Ok(((label, edit.only_sets()), Change::Undo(edit)))
+            Ok(((label, edit.only_sets()), DraftChange::Undo(edit)))
         })
     }
 
@@ -39,12 +39,12 @@ impl Studio {
             let edit = draft.redo_edit().cloned();
             let label = draft.redo()?;
             let edit = edit.ok_or_else(nothing_there)?;
-            Ok(((label, edit.only_sets()), Change::Redo(edit)))
+            Ok(((label, edit.only_sets()), DraftChange::Redo(edit)))
         })
     }
 
     /// `change` returns the label, whether the edit only sets values, and the change for autosave.
-    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<((String, bool), Change)>) -> Result<Outcome> {
+    fn change(&mut self, change: impl FnOnce(&mut Draft) -> Result<((String, bool), DraftChange)>) -> Result<Outcome> {
         let Some(Document::Draft(document)) = &mut self.document else { return Err(not_a_draft()) };
         let (label, sets) = document.change(change)?;
         let revision = document.draft.revision();
@@ -92,7 +92,7 @@ impl Studio {
         let sets = edit.only_sets();
         let label = document.change(|draft| {
             draft.install(edit.label(), content, inverse);
-            Ok((edit.label(), Change::Do(edit)))
+            Ok((edit.label(), DraftChange::Do(edit)))
         })?;
         let revision = document.draft.revision();
         self.check_live();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::container::Built;
 use crate::draft::{Fix, PatternReport};
 use crate::error::Error;
-use crate::extensions::{Failure, Leakage, Note};
+use crate::extensions::{Failure, Leakage, RunNote};
 use crate::jobs::JobId;
 use crate::ops;
 use crate::query::QueryResult;
@@ -47,7 +47,7 @@ pub enum Event {
         /// Failed samples, whose values are null.
         failures: Vec<Failure>,
         /// Further notes: leakage of a new split, unmatched rows.
-        notes: Vec<Note>,
+        notes: Vec<RunNote>,
     },
     /// Files were added to the draft.
     Imported(ops::Imported),

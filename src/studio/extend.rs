@@ -4,7 +4,7 @@
 use super::{Command, Event, Finish, JobTopic, Outcome, Studio};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
-use crate::extensions::{self, ExtensionCall, Note, builtin};
+use crate::extensions::{self, ExtensionCall, RunNote, builtin};
 use crate::ops::{Extended, extend_draft};
 
 impl Studio {
@@ -23,7 +23,7 @@ impl Studio {
         let label = tr!("Add {name}", name = names_of(&calls));
         let outcome = self.start(label.clone(), move |ctx| {
             let Extended { outcome: edits, computed, failures, notes } = extend_draft(&dataset, &calls, replace, ctx)?;
-            notes.iter().flat_map(Note::lines).for_each(|line| ctx.warn(line));
+            notes.iter().flat_map(RunNote::lines).for_each(|line| ctx.warn(line));
             Ok(Box::new(move |studio: &mut Studio| {
                 studio.need_document(document)?;
                 if studio.need_draft()?.revision() != revision {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{DocumentId, Event, Finish, Outcome, Studio};
 use crate::error::Result;
 use crate::jobs::JobId;
-use crate::ops::{Kept, kept};
+use crate::ops::{KeptRows, kept};
 use crate::query::Filter;
 
 /// State of the filter: request, job and result.
@@ -15,7 +15,7 @@ pub(super) struct FilterState {
     /// The document that it applies to.
     of: Option<DocumentId>,
     wanted: Vec<Filter>,
-    kept: Option<Arc<Kept>>,
+    kept: Option<Arc<KeptRows>>,
     failed: Option<String>,
     job: Option<JobId>,
 }
@@ -64,7 +64,7 @@ impl Studio {
     }
 
     /// The rows that the filter keeps; while a new filter is computed, those of the previous one. `None` without a filter.
-    pub fn kept(&self) -> Option<&Arc<Kept>> {
+    pub fn kept(&self) -> Option<&Arc<KeptRows>> {
         self.filter.kept.as_ref().filter(|_| self.filter_is_current())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::{Event, Outcome, Studio};
-use crate::draft::{self, Content, Edit, FileKind, Fix, Kinds, PatternChoice, Plan, Structure, TrayIndex};
+use crate::draft::{self, Content, Edit, FileKind, Fix, FixPlan, Kinds, PatternChoice, Structure, TrayIndex};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Finding};
@@ -57,7 +57,7 @@ impl FixFinder {
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub fn plans(&self, ctx: &JobContext) -> Result<Vec<Plan>> {
+    pub fn plans(&self, ctx: &JobContext) -> Result<Vec<FixPlan>> {
         draft::group_plans(&self.content.dataset, self.structure(), |finding| self.fixes(finding), || ctx.check())
     }
 
@@ -67,12 +67,12 @@ impl FixFinder {
     }
 
     /// Changes of the first fix without removal in every root that violates PIT-1.
-    pub fn safe_plan(&self) -> Option<Plan> {
+    pub fn safe_plan(&self) -> Option<FixPlan> {
         draft::safe_plan(&self.content.dataset, self.structure(), |finding| self.fixes(finding))
     }
 
     /// Changes of the same kind of fix in every root with the shape of `root`.
-    pub fn alike_plan(&self, root: usize, like: &Fix) -> Option<Plan> {
+    pub fn alike_plan(&self, root: usize, like: &Fix) -> Option<FixPlan> {
         draft::alike_plan(&self.content.dataset, self.structure(), root, like, |finding| self.fixes(finding))
     }
 

@@ -60,7 +60,7 @@ const LOG_KEPT: usize = 2000;
 pub(crate) type Finish = Box<dyn FnOnce(&mut Studio) -> Result<Event> + Send>;
 
 /// A running job, and the document that its result applies to, if any.
-struct Running {
+struct RunningJob {
     job: Job<Finish>,
     document: Option<DocumentId>,
     topic: Option<JobTopic>,
@@ -136,7 +136,7 @@ impl Opening {
 /// State of the session: one document, its findings, running jobs, the log.
 pub struct Studio {
     jobs: Jobs,
-    running: Vec<Running>,
+    running: Vec<RunningJob>,
     document: Option<Document>,
     document_id: DocumentId,
     report: Arc<Report>,
@@ -303,7 +303,7 @@ impl Studio {
             match self.running[index].job.wait_for(Duration::from_millis(100)) {
                 None => on_progress(&self.running[index].job.progress()),
                 Some(outcome) => {
-                    let Running { job, document, .. } = self.running.remove(index);
+                    let RunningJob { job, document, .. } = self.running.remove(index);
                     on_progress(&job.progress());
                     for warning in job.progress().warnings {
                         self.log(LogLevel::Warning, warning);
@@ -340,7 +340,7 @@ impl Studio {
         }
     }
 
-    fn finish(&mut self, Running { job, document, .. }: &Running, outcome: Result<Finish>) -> Event {
+    fn finish(&mut self, RunningJob { job, document, .. }: &RunningJob, outcome: Result<Finish>) -> Event {
         let label = job.label().to_owned();
         if document.is_some_and(|id| id != self.document_id) {
             // Its document was closed.
@@ -384,7 +384,7 @@ impl Studio {
     fn start(&mut self, label: impl Into<String>, work: impl FnOnce(&JobContext) -> Result<Finish> + Send + 'static) -> Outcome {
         let job = self.jobs.start(label, work);
         let id = job.id();
-        self.running.push(Running { job, document: None, topic: None });
+        self.running.push(RunningJob { job, document: None, topic: None });
         Outcome::Started(id)
     }
 
@@ -465,7 +465,7 @@ impl Studio {
 
     /// The running jobs, oldest first.
     pub fn jobs(&self) -> Vec<JobView> {
-        let view = |Running { job, topic, .. }: &Running| JobView {
+        let view = |RunningJob { job, topic, .. }: &RunningJob| JobView {
             id: job.id(),
             topic: *topic,
             label: job.label().to_owned(),

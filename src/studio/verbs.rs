@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use super::document::{Document, DraftDocument, OpenDataset};
-use super::project::{Origin, is_project};
+use super::project::{DraftOrigin, is_project};
 use super::{Command, DocumentId, Event, Finish, Opening, Outcome, SharedReader, Studio};
 use crate::container::{self, BuildOptions, OpenOptions, TortillaOptions, read_collection_file};
 use crate::draft::{Draft, Edit, Unplaced, joined};
@@ -25,7 +25,7 @@ type MakeTables = Box<dyn FnOnce(&JobContext) -> Result<Tables> + Send>;
 impl Studio {
     pub(super) fn new_draft(&mut self) -> Result<Outcome> {
         let mut document = DraftDocument::new(Draft::new());
-        document.origin = Origin::Empty;
+        document.origin = DraftOrigin::Empty;
         self.show(Document::Draft(Box::new(document)));
         Ok(Outcome::Done(Event::DocumentChanged))
     }

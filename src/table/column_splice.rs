@@ -30,14 +30,14 @@ pub enum SplicedColumn {
 }
 
 /// One of the two sources of column chunks: the old file, or the encoded new columns.
-struct Chunks<'a> {
+struct ChunkSource<'a> {
     slice: &'a ParquetSlice,
     metadata: &'a ParquetMetaData,
     /// Row groups that have rows, by index.
     groups: Vec<usize>,
 }
 
-impl<'a> Chunks<'a> {
+impl<'a> ChunkSource<'a> {
     fn of(head: &'a TableHead) -> Self {
         let metadata = head.parquet_metadata();
         let groups = metadata.row_groups().iter().enumerate().filter(|(_, group)| group.num_rows() > 0);
@@ -49,7 +49,7 @@ impl<'a> Chunks<'a> {
         fields.get(root).cloned().ok_or_else(|| Error::internal("a column that stays is not in the table"))
     }
 
-    /// The column chunks of a top-level column in the row group at index `place` of [`Chunks::groups`].
+    /// The column chunks of a top-level column in the row group at index `place` of [`ChunkSource::groups`].
     fn chunks(&self, root: usize, place: usize) -> Vec<ColumnCloseResult> {
         let schema = self.metadata.file_metadata().schema_descr();
         let Some(group) = self.groups.get(place).map(|&index| self.metadata.row_group(index)) else { return Vec::new() };
@@ -73,9 +73,9 @@ impl<'a> Chunks<'a> {
 /// a new column does not have one value for each row.
 pub fn splice_columns(head: &TableHead, columns: &[SplicedColumn], options: &ParquetOptions) -> Result<Vec<u8>> {
     guarded("copying the Parquet pages", || {
-        let old = Chunks::of(head);
+        let old = ChunkSource::of(head);
         let encoded = encode_new(&old, columns, options)?;
-        let new = encoded.as_ref().map(Chunks::of);
+        let new = encoded.as_ref().map(ChunkSource::of);
         let mut fields: Vec<FieldRef> = Vec::with_capacity(columns.len());
         let mut types = Vec::with_capacity(columns.len());
         // For each column, its source and its top-level index there.
@@ -116,7 +116,7 @@ pub fn splice_columns(head: &TableHead, columns: &[SplicedColumn], options: &Par
 }
 
 /// The new columns as a Parquet file with the row groups of the old one; `None` when there are none.
-fn encode_new(old: &Chunks<'_>, columns: &[SplicedColumn], options: &ParquetOptions) -> Result<Option<TableHead>> {
+fn encode_new(old: &ChunkSource<'_>, columns: &[SplicedColumn], options: &ParquetOptions) -> Result<Option<TableHead>> {
     let new = columns.iter().filter_map(|column| match column {
         SplicedColumn::New(field, array) => Some((field.clone(), array.clone())),
         SplicedColumn::Kept(_) => None,

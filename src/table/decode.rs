@@ -23,7 +23,7 @@ use crate::jobs::JobContext;
 const COUNTED_ROWS: usize = 4_096;
 
 /// Parameters for decoding some columns.
-struct Reading<'a> {
+struct DecodeRequest<'a> {
     /// Indices of the columns.
     roots: Vec<usize>,
     budget: &'a DecodeBudget,
@@ -99,7 +99,7 @@ impl TableHead {
     }
 
     /// Fetches the pages of some columns and checks their size against the budget before decoding.
-    fn reading<'a>(&self, columns: Option<&[&str]>, budget: &'a DecodeBudget, ctx: &JobContext) -> Result<Reading<'a>> {
+    fn reading<'a>(&self, columns: Option<&[&str]>, budget: &'a DecodeBudget, ctx: &JobContext) -> Result<DecodeRequest<'a>> {
         self.fetch_columns(columns)?;
         let wanted = |(index, field): (usize, &FieldRef)| {
             columns.is_none_or(|columns| columns.contains(&field.name().as_str())).then_some(index)
@@ -116,7 +116,7 @@ impl TableHead {
             }
         }
         let counted = if budget.reserve(weight.most) { None } else { Some(self.counted(&weight, budget)?) };
-        Ok(Reading { roots, budget, counted })
+        Ok(DecodeRequest { roots, budget, counted })
     }
 
     /// Metadata for columns whose repeated strings may exceed the budget.
@@ -181,7 +181,7 @@ impl TableHead {
     /// As [`TableHead::scan`] for some or all row groups, sequentially.
     fn scan_groups(
         &self,
-        reading: &Reading,
+        reading: &DecodeRequest,
         only: Option<Vec<usize>>,
         ctx: &JobContext,
         sink: &mut dyn FnMut(RecordBatch) -> Result<()>,

@@ -13,7 +13,7 @@ pub(super) fn front_coded_bytes(page: &[u8], values: u64) -> Option<u64> {
 pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool {
     let mut at = 0;
     (0..lists).all(|_| {
-        let list = List::read(page, &mut at, values);
+        let list = DeltaList::read(page, &mut at, values);
         list.and_then(|list| list.miniblocks(page, &mut at, &mut |_| Some(()))).is_some()
     })
 }
@@ -21,7 +21,7 @@ pub(super) fn lists_hold_at_most(page: &[u8], lists: usize, values: u64) -> bool
 /// The sum of a DELTA_BINARY_PACKED list of non-negative numbers, and the list's length in bytes.
 fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
     let mut at = 0;
-    let list = List::read(bytes, &mut at, most)?;
+    let list = DeltaList::read(bytes, &mut at, most)?;
     if list.count == 0 {
         return Some((0, at));
     }
@@ -39,7 +39,7 @@ fn sum(bytes: &[u8], most: u64) -> Option<(u64, usize)> {
 }
 
 /// The header of a DELTA_BINARY_PACKED list.
-struct List {
+struct DeltaList {
     /// Numbers of each miniblock.
     length: u64,
     /// Miniblocks of each block.
@@ -58,7 +58,7 @@ struct Miniblock<'a> {
     count: u64,
 }
 
-impl List {
+impl DeltaList {
     /// Reads the header at offset `at`; `None` when it is damaged or claims more than `most` numbers.
     fn read(bytes: &[u8], at: &mut usize, most: u64) -> Option<Self> {
         let block = varint(bytes, at)?;

@@ -8,7 +8,7 @@ use super::ParquetSlice;
 use super::budget::size_text;
 use super::parquet_slice::damaged;
 use super::parquet_structs::FILE_METADATA;
-use super::thrift::{self, Walk};
+use super::thrift::{self, ThriftCursor};
 use crate::error::{Error, Result};
 
 /// Maximum number of columns. Enough for thousands of bands or embedding dimensions; each row shown or returned has a value for
@@ -58,7 +58,7 @@ pub(super) fn read(slice: &ParquetSlice) -> Result<Bytes> {
 /// The footer without fields of other types than parquet.thrift states, which some old writers stored under numbers that were given
 /// later: Thrift's readers skip them, the decoder does not. A damaged footer is returned as it is.
 fn with_stated_types(footer: Bytes) -> Bytes {
-    match Walk::new(&footer).skip(&FILE_METADATA) {
+    match ThriftCursor::new(&footer).skip(&FILE_METADATA) {
         Some(()) => footer,
         None => thrift::with_stated_types(&footer, &FILE_METADATA).map_or(footer, Bytes::from),
     }
@@ -74,7 +74,7 @@ fn beyond(what: &str) -> Error {
 }
 
 #[derive(Default)]
-struct Counts {
+struct FooterCounts {
     elements: u64,
     columns: u64,
     deepest: usize,
@@ -82,7 +82,7 @@ struct Counts {
     chunks: u64,
 }
 
-impl Counts {
+impl FooterCounts {
     fn check(&self) -> Result<()> {
         limit("columns", self.columns, COLUMNS_MAX)?;
         limit("schema elements", self.elements, ELEMENTS_MAX)?;
@@ -100,15 +100,15 @@ impl Counts {
 /// that a decoder would allocate.
 fn count(footer: &[u8]) -> Result<()> {
     let damaged = || Error::format("this is not readable as Parquet").because("the footer is damaged");
-    let mut walk = Walk::new(footer);
+    let mut walk = ThriftCursor::new(footer);
     let has_structure = walk.skip(&FILE_METADATA).is_some();
     limit("list elements in the footer", walk.elements, LISTED_MAX)?;
     if !has_structure {
         return Err(damaged());
     }
-    let mut counts = Counts::default();
+    let mut counts = FooterCounts::default();
     // FileMetaData: field 2 is schema, field 4 is row_groups.
-    let counted = Walk::new(footer).fields(&mut |walk, number, _| match number {
+    let counted = ThriftCursor::new(footer).fields(&mut |walk, number, _| match number {
         2 => list(walk, |walk, count| schema(walk, count, &mut counts)),
         4 => list(walk, |walk, count| groups(walk, count, &mut counts)),
         _ => Some(false),
@@ -118,13 +118,13 @@ fn count(footer: &[u8]) -> Result<()> {
 }
 
 /// Reads the header of a list and passes its length to `each`.
-fn list(walk: &mut Walk, each: impl FnOnce(&mut Walk, u64) -> Option<()>) -> Option<bool> {
+fn list(walk: &mut ThriftCursor, each: impl FnOnce(&mut ThriftCursor, u64) -> Option<()>) -> Option<bool> {
     let (_, count) = walk.list()?;
     each(walk, count).map(|()| true)
 }
 
 /// Iterates over the schema elements; each group precedes its children.
-fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
+fn schema(walk: &mut ThriftCursor, count: u64, counts: &mut FooterCounts) -> Option<()> {
     // For each enclosing group, the number of children still to come.
     let mut open: Vec<i64> = Vec::new();
     for behind in (0..count).rev() {
@@ -160,7 +160,7 @@ fn schema(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
     Some(())
 }
 
-fn groups(walk: &mut Walk, count: u64, counts: &mut Counts) -> Option<()> {
+fn groups(walk: &mut ThriftCursor, count: u64, counts: &mut FooterCounts) -> Option<()> {
     counts.groups += count;
     if counts.is_too_much() {
         return None;

@@ -15,7 +15,7 @@ use super::budget::{DecodeBudget, size_text};
 use super::deltas::{front_coded_bytes, lists_hold_at_most};
 use super::parquet_slice::damaged;
 use super::parquet_structs::PAGE_HEADER;
-use super::thrift::Walk;
+use super::thrift::ThriftCursor;
 use crate::error::{Error, Result};
 
 /// Bytes per read when looking for page headers; longer headers, with long statistics, are read again.
@@ -32,11 +32,11 @@ const LEVELS: u64 = 4;
 const PLACE: u64 = 8;
 
 /// A file from which column chunks are read.
-pub(super) trait Chunks: ChunkReader + 'static {}
-impl<T: ChunkReader + 'static> Chunks for T {}
+pub(super) trait ChunkFile: ChunkReader + 'static {}
+impl<T: ChunkReader + 'static> ChunkFile for T {}
 
 /// A page header.
-struct Header {
+struct PageHeader {
     is_dictionary: bool,
     /// Length of the header in bytes.
     length: u64,
@@ -77,7 +77,13 @@ impl Weight {
     ///
     /// # Errors
     /// [`crate::error::Kind::TooLarge`] when the budget is exceeded, [`crate::error::Kind::Format`] for damaged headers.
-    pub fn add<R: Chunks>(&mut self, file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<()> {
+    pub fn add<R: ChunkFile>(
+        &mut self,
+        file: &Arc<R>,
+        chunk: &ColumnChunkMetaData,
+        rows: u64,
+        budget: &DecodeBudget,
+    ) -> Result<()> {
         let name = || format!("column {}", chunk.column_path().string());
         let unfolds = || format!("{} unfolds", name());
         let described = chunk.column_descr();
@@ -129,7 +135,7 @@ impl Weight {
 }
 
 /// Sums up the headers of a chunk's pages.
-fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
+fn headers<R: ChunkFile>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
     let (start, length) = chunk.byte_range();
     let end = start.saturating_add(length);
     let mut pages = Pages::default();
@@ -180,14 +186,14 @@ fn headers<R: Chunks>(file: &R, chunk: &ColumnChunkMetaData) -> Result<Pages> {
 }
 
 /// Where the page at offset `at` ends, and the number of its values, 0 for a dictionary page; `None` for a damaged header.
-pub(super) fn page_extent<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Option<(u64, u64)> {
+pub(super) fn page_extent<R: ChunkFile>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Option<(u64, u64)> {
     let header = header(file, at, end, window).ok()?;
     let next = at.checked_add(header.length)?.checked_add(header.stored)?;
     Some((next, if header.is_dictionary { 0 } else { header.values }))
 }
 
 /// The page header at offset `at`; `window` caches bytes of earlier reads.
-fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<Header> {
+fn header<R: ChunkFile>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> Result<PageHeader> {
     let mut size = WINDOW;
     loop {
         let known = usize::try_from(at - window.0).ok().and_then(|skip| window.1.get(skip..)).unwrap_or_default();
@@ -206,9 +212,9 @@ fn header<R: Chunks>(file: &R, at: u64, end: u64, window: &mut (u64, Bytes)) -> 
 }
 
 /// Parses a `PageHeader` (field numbers of parquet.thrift).
-fn parsed(bytes: &[u8]) -> Option<Header> {
-    Walk::new(bytes).skip(&PAGE_HEADER)?;
-    let mut walk = Walk::new(bytes);
+fn parsed(bytes: &[u8]) -> Option<PageHeader> {
+    ThriftCursor::new(bytes).skip(&PAGE_HEADER)?;
+    let mut walk = ThriftCursor::new(bytes);
     let (mut of, mut unpacked, mut stored, mut values, mut encoding) = (-1, -1, -1, 0, -1);
     walk.fields(&mut |walk, number, _| {
         match number {
@@ -230,7 +236,7 @@ fn parsed(bytes: &[u8]) -> Option<Header> {
     })?;
     let size = |number: i64| u64::try_from(number).ok();
     let length = walk.position() as u64;
-    Some(Header {
+    Some(PageHeader {
         is_dictionary: of == 2,
         length,
         stored: size(stored)?,
@@ -241,7 +247,7 @@ fn parsed(bytes: &[u8]) -> Option<Header> {
 }
 
 /// Checks the uncompressed size of a gzip page: the decoder inflates to the end, ignoring the header's size.
-fn inflates_as_claimed<R: Chunks>(file: &R, data: u64, header: &Header) -> Result<()> {
+fn inflates_as_claimed<R: ChunkFile>(file: &R, data: u64, header: &PageHeader) -> Result<()> {
     if header.stored.saturating_mul(DEFLATE_MOST) <= header.unpacked.max(PAGE_MAX / 64) {
         return Ok(());
     }
@@ -255,13 +261,13 @@ fn inflates_as_claimed<R: Chunks>(file: &R, data: u64, header: &Header) -> Resul
     Ok(())
 }
 
-fn reader<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<SerializedPageReader<R>> {
+fn reader<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<SerializedPageReader<R>> {
     let rows = usize::try_from(rows).unwrap_or(usize::MAX);
     SerializedPageReader::new(file.clone(), chunk, rows, None).map_err(|error| damaged(&error))
 }
 
 /// Length in bytes of the longest string in a chunk's dictionary.
-fn longest_text<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
+fn longest_text<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<u64> {
     let page = reader(file, chunk, rows)?.get_next_page().map_err(|error| damaged(&error))?;
     let Some(Page::DictionaryPage { buf, .. }) = page else { return Ok(0) };
     let (mut rest, mut longest) = (buf.as_ref(), 0);
@@ -285,7 +291,7 @@ fn least_width(chunk: &ColumnChunkMetaData) -> u64 {
 }
 
 /// Checks the counts in the lists of lengths of a chunk's DELTA_LENGTH_BYTE_ARRAY and DELTA_BYTE_ARRAY pages.
-fn check_lengths<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
+fn check_lengths<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64) -> Result<()> {
     with_lengths(file, chunk, rows, |encoding, values, count| {
         let lists = if encoding == Encoding::DELTA_BYTE_ARRAY { 2 } else { 1 };
         Ok(lists_hold_at_most(values, lists, count))
@@ -293,7 +299,7 @@ fn check_lengths<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u6
 }
 
 /// Total bytes of all DELTA_BYTE_ARRAY strings of a chunk.
-fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
+fn front_coded<R: ChunkFile>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64, budget: &DecodeBudget) -> Result<u64> {
     let mut total = 0u64;
     with_lengths(file, chunk, rows, |encoding, values, count| {
         if encoding != Encoding::DELTA_BYTE_ARRAY {
@@ -309,7 +315,7 @@ fn front_coded<R: Chunks>(file: &Arc<R>, chunk: &ColumnChunkMetaData, rows: u64,
 
 /// Passes the encoding, the values and the number of values of each page with lists of lengths to `check`, which returns false when the
 /// page is damaged.
-fn with_lengths<R: Chunks>(
+fn with_lengths<R: ChunkFile>(
     file: &Arc<R>,
     chunk: &ColumnChunkMetaData,
     rows: u64,

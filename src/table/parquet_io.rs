@@ -37,13 +37,13 @@ const HOLES_FROM: u64 = 16 << 20;
 pub struct TableHead {
     pub(super) slice: ParquetSlice,
     pub(super) metadata: ArrowReaderMetadata,
-    pub(super) known: Arc<Known>,
+    pub(super) known: Arc<CheckedPages>,
     stored: u64,
 }
 
 /// Results of earlier checks of a file's pages.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct CheckedPages {
     /// Every page was decoded successfully.
     pub(super) decoded: AtomicBool,
     /// The pages also have the number of values stated in the footer.

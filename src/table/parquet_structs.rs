@@ -2,22 +2,22 @@
 //! headers does not compare the type of a field that it knows with the stored one: it would go on at another byte. So every known
 //! field is compared before.
 
-use super::thrift::Shape::{self, Boolean, List, Scalar, Struct};
+use super::thrift::ThriftType::{self, Boolean, List, Scalar, Struct};
 use super::thrift::kind;
 
-const BYTE: Shape = Scalar(kind::BYTE);
-const I16: Shape = Scalar(kind::I16);
-const I32: Shape = Scalar(kind::I32);
-const I64: Shape = Scalar(kind::I64);
-const DOUBLE: Shape = Scalar(kind::DOUBLE);
-const BINARY: Shape = Scalar(kind::BINARY);
-const EMPTY: Shape = Struct(&[]);
-const LIST_OF_I32: Shape = List(&I32);
-const LIST_OF_I64: Shape = List(&I64);
-const LIST_OF_BINARY: Shape = List(&BINARY);
+const BYTE: ThriftType = Scalar(kind::BYTE);
+const I16: ThriftType = Scalar(kind::I16);
+const I32: ThriftType = Scalar(kind::I32);
+const I64: ThriftType = Scalar(kind::I64);
+const DOUBLE: ThriftType = Scalar(kind::DOUBLE);
+const BINARY: ThriftType = Scalar(kind::BINARY);
+const EMPTY: ThriftType = Struct(&[]);
+const LIST_OF_I32: ThriftType = List(&I32);
+const LIST_OF_I64: ThriftType = List(&I64);
+const LIST_OF_BINARY: ThriftType = List(&BINARY);
 
 /// `FileMetaData`, the footer.
-pub(super) const FILE_METADATA: Shape = Struct(&[
+pub(super) const FILE_METADATA: ThriftType = Struct(&[
     (1, I32),
     (2, List(&SCHEMA_ELEMENT)),
     (3, I64),
@@ -32,7 +32,7 @@ pub(super) const FILE_METADATA: Shape = Struct(&[
 ]);
 
 /// `PageHeader`.
-pub(super) const PAGE_HEADER: Shape = Struct(&[
+pub(super) const PAGE_HEADER: ThriftType = Struct(&[
     (1, I32),
     (2, I32),
     (3, I32),
@@ -47,10 +47,10 @@ pub(super) const PAGE_HEADER: Shape = Struct(&[
     (8, Struct(&[(1, I32), (2, I32), (3, I32), (4, I32), (5, I32), (6, I32), (7, Boolean), (8, STATISTICS)])),
 ]);
 
-const SCHEMA_ELEMENT: Shape =
+const SCHEMA_ELEMENT: ThriftType =
     Struct(&[(1, I32), (2, I32), (3, I32), (4, BINARY), (5, I32), (6, I32), (7, I32), (8, I32), (9, I32), (10, LOGICAL_TYPE)]);
 
-const LOGICAL_TYPE: Shape = Struct(&[
+const LOGICAL_TYPE: ThriftType = Struct(&[
     (1, EMPTY),
     (2, EMPTY),
     (3, EMPTY),
@@ -77,14 +77,14 @@ const LOGICAL_TYPE: Shape = Struct(&[
 ]);
 
 /// `TimeType` and `TimestampType`.
-const TIME: Shape = Struct(&[(1, Boolean), (2, Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]))]);
+const TIME: ThriftType = Struct(&[(1, Boolean), (2, Struct(&[(1, EMPTY), (2, EMPTY), (3, EMPTY)]))]);
 
-const KEY_VALUE: Shape = Struct(&[(1, BINARY), (2, BINARY)]);
+const KEY_VALUE: ThriftType = Struct(&[(1, BINARY), (2, BINARY)]);
 
 /// `AesGcmV1` and `AesGcmCtrV1`.
-const AES_GCM: Shape = Struct(&[(1, BINARY), (2, BINARY), (3, Boolean)]);
+const AES_GCM: ThriftType = Struct(&[(1, BINARY), (2, BINARY), (3, Boolean)]);
 
-const ROW_GROUP: Shape = Struct(&[
+const ROW_GROUP: ThriftType = Struct(&[
     (1, List(&COLUMN_CHUNK)),
     (2, I64),
     (3, I64),
@@ -95,7 +95,7 @@ const ROW_GROUP: Shape = Struct(&[
     (7, I16),
 ]);
 
-const COLUMN_CHUNK: Shape = Struct(&[
+const COLUMN_CHUNK: ThriftType = Struct(&[
     (1, BINARY),
     (2, I64),
     (3, COLUMN_METADATA),
@@ -108,7 +108,7 @@ const COLUMN_CHUNK: Shape = Struct(&[
     (9, BINARY),
 ]);
 
-const COLUMN_METADATA: Shape = Struct(&[
+const COLUMN_METADATA: ThriftType = Struct(&[
     (1, I32),
     (2, LIST_OF_I32),
     (3, LIST_OF_BINARY),
@@ -131,8 +131,8 @@ const COLUMN_METADATA: Shape = Struct(&[
     (17, Struct(&[(1, BOUNDING_BOX), (2, LIST_OF_I32)])),
 ]);
 
-const STATISTICS: Shape =
+const STATISTICS: ThriftType =
     Struct(&[(1, BINARY), (2, BINARY), (3, I64), (4, I64), (5, BINARY), (6, BINARY), (7, Boolean), (8, Boolean), (9, I64)]);
 
-const BOUNDING_BOX: Shape =
+const BOUNDING_BOX: ThriftType =
     Struct(&[(1, DOUBLE), (2, DOUBLE), (3, DOUBLE), (4, DOUBLE), (5, DOUBLE), (6, DOUBLE), (7, DOUBLE), (8, DOUBLE)]);

@@ -33,12 +33,12 @@ pub struct RowGroups {
     metadata: ArrowReaderMetadata,
     /// Metadata for reading strings as dictionary keys; created on first use.
     numbered: Arc<OnceLock<Option<ArrowReaderMetadata>>>,
-    unfolded: Arc<Unfolded>,
+    unfolded: Arc<MemoryAccount>,
     stored: u64,
 }
 
 /// Memory accounting: each column of each row group counts once.
-struct Unfolded {
+struct MemoryAccount {
     budget: DecodeBudget,
     counted: Mutex<HashSet<(usize, usize)>>,
 }
@@ -58,7 +58,7 @@ impl RowGroups {
         let stored = head.metadata();
         // The stored schema is used when the decoder does not support the view types.
         let metadata = respelled(stored, viewed).unwrap_or_else(|| stored.clone());
-        let unfolded = Arc::new(Unfolded { budget: head.budget(), counted: Mutex::default() });
+        let unfolded = Arc::new(MemoryAccount { budget: head.budget(), counted: Mutex::default() });
         Self { slice: head.slice().clone(), metadata, numbered: Arc::default(), unfolded, stored: head.stored_bytes() }
     }
 
@@ -137,7 +137,7 @@ impl RowGroups {
         }
         let rows = self.rows(group);
         let wanted = keep.map_or(rows, BooleanArray::true_count);
-        let fetched = Fetched { chunks: chunks.into(), size: self.slice.size_bytes() };
+        let fetched = FetchedChunks { chunks: chunks.into(), size: self.slice.size_bytes() };
         let is_large = self.weigh(&fetched, (group, column), &mask)?;
         let mut builder = ParquetRecordBatchReaderBuilder::new_with_metadata(fetched, reading.clone())
             .with_row_groups(vec![group])
@@ -167,7 +167,7 @@ impl RowGroups {
     }
 
     /// Accounts for the pages of a column; returns true when its strings must be counted while decoding.
-    fn weigh(&self, fetched: &Fetched, (group, column): (usize, usize), mask: &ProjectionMask) -> Result<bool> {
+    fn weigh(&self, fetched: &FetchedChunks, (group, column): (usize, usize), mask: &ProjectionMask) -> Result<bool> {
         let Some(described) = self.metadata.metadata().row_groups().get(group) else { return Ok(false) };
         let (file, budget) = (Arc::new(fetched.clone()), &self.unfolded.budget);
         let mut weight = Weight::default();
@@ -216,12 +216,12 @@ impl RowGroups {
 
 /// Column chunks in memory, from which pages are sliced.
 #[derive(Clone)]
-struct Fetched {
+struct FetchedChunks {
     chunks: Arc<[(u64, Bytes)]>,
     size: u64,
 }
 
-impl Fetched {
+impl FetchedChunks {
     /// The bytes from offset `start`; to the end of the chunk when `length` is `None`.
     fn at(&self, start: u64, length: Option<usize>) -> parquet::errors::Result<Bytes> {
         let found = self.chunks.iter().find_map(|(first, bytes)| {
@@ -235,13 +235,13 @@ impl Fetched {
     }
 }
 
-impl Length for Fetched {
+impl Length for FetchedChunks {
     fn len(&self) -> u64 {
         self.size
     }
 }
 
-impl ChunkReader for Fetched {
+impl ChunkReader for FetchedChunks {
     type T = Box<dyn Read>;
 
     fn get_read(&self, start: u64) -> parquet::errors::Result<Box<dyn Read>> {

@@ -21,16 +21,16 @@ pub(super) mod kind {
 }
 
 /// The type of a value as a format states it.
-pub(super) enum Shape {
+pub(super) enum ThriftType {
     /// A number or a string with this type code.
     Scalar(u8),
     Boolean,
-    List(&'static Shape),
+    List(&'static ThriftType),
     /// Field numbers and types. Fields with other numbers may have any type.
-    Struct(&'static [(i64, Shape)]),
+    Struct(&'static [(i64, ThriftType)]),
 }
 
-impl Shape {
+impl ThriftType {
     /// True when a value with this type code may have this shape.
     fn has_code(&self, code: u8) -> bool {
         match self {
@@ -43,14 +43,14 @@ impl Shape {
 }
 
 /// A cursor in the bytes of a struct. Every step returns `None` at the end of the bytes or on invalid data.
-pub(super) struct Walk<'a> {
+pub(super) struct ThriftCursor<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Number of elements of lists, sets and maps so far, for which a decoder would reserve memory.
     pub elements: u64,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> ThriftCursor<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0, elements: 0 }
     }
@@ -105,21 +105,21 @@ impl<'a> Walk<'a> {
     }
 
     /// Skips the value of a field or of a list's element with this type code, which must have this shape in all its parts.
-    fn shaped(&mut self, code: u8, shape: &Shape, nesting: u8) -> Option<()> {
+    fn shaped(&mut self, code: u8, shape: &ThriftType, nesting: u8) -> Option<()> {
         if !shape.has_code(code) {
             return None;
         }
         match shape {
-            Shape::Scalar(_) | Shape::Boolean => self.skip_within(code, nesting),
-            Shape::List(of) => {
+            ThriftType::Scalar(_) | ThriftType::Boolean => self.skip_within(code, nesting),
+            ThriftType::List(of) => {
                 let nesting = nesting.checked_sub(1)?;
                 let (code, count) = self.list()?;
                 (0..count).try_for_each(|_| match of {
-                    Shape::Boolean if of.has_code(code) => self.element(code, nesting),
+                    ThriftType::Boolean if of.has_code(code) => self.element(code, nesting),
                     _ => self.shaped(code, of, nesting),
                 })
             }
-            Shape::Struct(fields) => {
+            ThriftType::Struct(fields) => {
                 self.struct_of(nesting, &mut |walk, number, code| match fields.iter().find(|(own, _)| *own == number) {
                     Some((_, shape)) => walk.shaped(code, shape, nesting.checked_sub(1)?).map(|()| true),
                     None => Some(false),
@@ -129,12 +129,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Skips a struct with this shape.
-    pub fn skip(&mut self, shape: &Shape) -> Option<()> {
+    pub fn skip(&mut self, shape: &ThriftType) -> Option<()> {
         self.shaped(kind::STRUCT, shape, NESTING)
     }
 
     /// Copies a struct to `out` without the fields that `known` lacks or states with another type.
-    fn copy_struct(&mut self, known: &[(i64, Shape)], nesting: u8, out: &mut Vec<u8>) -> Option<()> {
+    fn copy_struct(&mut self, known: &[(i64, ThriftType)], nesting: u8, out: &mut Vec<u8>) -> Option<()> {
         let mut written = 0i64;
         let nesting_inside = nesting.checked_sub(1)?;
         self.struct_of(nesting, &mut |walk, number, code| {
@@ -157,12 +157,12 @@ impl<'a> Walk<'a> {
     }
 
     /// Copies the value of a field or of a list's element, which has the code of this shape.
-    fn copy(&mut self, code: u8, shape: &Shape, nesting: u8, out: &mut Vec<u8>) -> Option<()> {
+    fn copy(&mut self, code: u8, shape: &ThriftType, nesting: u8, out: &mut Vec<u8>) -> Option<()> {
         let start = self.at;
         match shape {
-            Shape::Scalar(_) | Shape::Boolean => self.skip_within(code, nesting)?,
-            Shape::Struct(known) => return self.copy_struct(known, nesting, out),
-            Shape::List(of) => {
+            ThriftType::Scalar(_) | ThriftType::Boolean => self.skip_within(code, nesting)?,
+            ThriftType::Struct(known) => return self.copy_struct(known, nesting, out),
+            ThriftType::List(of) => {
                 let nesting = nesting.checked_sub(1)?;
                 let (code, count) = self.list()?;
                 out.extend_from_slice(self.bytes.get(start..self.at)?);
@@ -170,7 +170,7 @@ impl<'a> Walk<'a> {
                     let start = self.at;
                     match of {
                         _ if !of.has_code(code) => return None,
-                        Shape::Boolean => self.element(code, nesting)?,
+                        ThriftType::Boolean => self.element(code, nesting)?,
                         _ => return self.copy(code, of, nesting, out),
                     }
                     out.extend_from_slice(self.bytes.get(start..self.at)?);
@@ -245,9 +245,9 @@ impl<'a> Walk<'a> {
 
 /// The struct with the fields of this shape alone: fields of other types are left out, as the readers that Thrift generates skip them.
 /// `None` for damaged bytes, and for lists with elements of another type.
-pub(super) fn with_stated_types(bytes: &[u8], shape: &Shape) -> Option<Vec<u8>> {
+pub(super) fn with_stated_types(bytes: &[u8], shape: &ThriftType) -> Option<Vec<u8>> {
     let mut kept = Vec::with_capacity(bytes.len());
-    Walk::new(bytes).copy(kind::STRUCT, shape, NESTING, &mut kept)?;
+    ThriftCursor::new(bytes).copy(kind::STRUCT, shape, NESTING, &mut kept)?;
     Some(kept)
 }
 
@@ -266,15 +266,16 @@ mod tests {
     use super::*;
 
     /// A struct without known fields.
-    const ANY: Shape = Shape::Struct(&[]);
+    const ANY: ThriftType = ThriftType::Struct(&[]);
 
     #[test]
     fn known_fields_have_the_type_of_their_shape_at_every_depth() {
-        const BINARY: Shape = Shape::Scalar(kind::BINARY);
-        const FLAGS: Shape = Shape::Struct(&[(1, Shape::Boolean), (2, BINARY)]);
-        const SHAPE: Shape = Shape::Struct(&[(1, Shape::List(&FLAGS)), (2, Shape::List(&Shape::Boolean)), (4, BINARY)]);
+        const BINARY: ThriftType = ThriftType::Scalar(kind::BINARY);
+        const FLAGS: ThriftType = ThriftType::Struct(&[(1, ThriftType::Boolean), (2, BINARY)]);
+        const SHAPE: ThriftType =
+            ThriftType::Struct(&[(1, ThriftType::List(&FLAGS)), (2, ThriftType::List(&ThriftType::Boolean)), (4, BINARY)]);
         let skips = |bytes: &[u8]| {
-            let mut walk = Walk::new(bytes);
+            let mut walk = ThriftCursor::new(bytes);
             walk.skip(&SHAPE).is_some_and(|()| walk.position() == bytes.len())
         };
         // 1: two structs, [{1: true}, {1: false, 2: "a"}]; 2: two booleans; 3, unknown: i32; 4: "b".
@@ -296,9 +297,10 @@ mod tests {
 
     #[test]
     fn fields_of_another_type_are_left_out_and_the_others_keep_number_and_value() {
-        const BINARY: Shape = Shape::Scalar(kind::BINARY);
-        const INNER: Shape = Shape::Struct(&[(1, Shape::Boolean), (2, BINARY)]);
-        const SHAPE: Shape = Shape::Struct(&[(1, Shape::List(&INNER)), (15, Shape::Scalar(kind::I32)), (16, BINARY), (40, BINARY)]);
+        const BINARY: ThriftType = ThriftType::Scalar(kind::BINARY);
+        const INNER: ThriftType = ThriftType::Struct(&[(1, ThriftType::Boolean), (2, BINARY)]);
+        const SHAPE: ThriftType =
+            ThriftType::Struct(&[(1, ThriftType::List(&INNER)), (15, ThriftType::Scalar(kind::I32)), (16, BINARY), (40, BINARY)]);
         // In the structure of the list, field 2 is a number where a text is stated; field 15 is a list where a number is stated; field
         // 17 is unknown.
         let bytes = [
@@ -307,10 +309,10 @@ mod tests {
             &[0x18, 1, b'b', 0x15, 2, 0x08, 80, 1, b'c', 0],
         ]
         .concat();
-        assert!(Walk::new(&bytes).skip(&SHAPE).is_none());
+        assert!(ThriftCursor::new(&bytes).skip(&SHAPE).is_none());
         let kept = with_stated_types(&bytes, &SHAPE).expect("can be read");
         assert_eq!(kept, [0x19, 0x1C, 0x11, 0, 0xF8, 1, b'b', 0x08, 80, 1, b'c', 0]);
-        assert!(Walk::new(&kept).skip(&SHAPE).is_some());
+        assert!(ThriftCursor::new(&kept).skip(&SHAPE).is_some());
         assert_eq!(with_stated_types(&bytes[..bytes.len() - 2], &SHAPE), None, "cut");
         assert_eq!(with_stated_types(&[0x19, 0x15, 2, 0], &SHAPE), None, "a list of numbers for one of structs");
     }
@@ -319,7 +321,7 @@ mod tests {
     fn fields_are_walked_and_lengths_are_held_against_the_bytes() {
         // 1: i32 = 5, 3: "ab", 4: list of two i64, stop.
         let bytes = [0x15, 10, 0x28, 2, b'a', b'b', 0x19, 0x26, 2, 4, 0];
-        let mut walk = Walk::new(&bytes);
+        let mut walk = ThriftCursor::new(&bytes);
         let mut found = Vec::new();
         let walked = walk.fields(&mut |walk, number, kind| {
             found.push((number, kind));
@@ -332,7 +334,7 @@ mod tests {
         assert_eq!((walked, walk.position(), walk.elements), (Some(()), bytes.len(), 2));
         assert_eq!(found, [(1, kind::I32), (5, 0), (3, kind::BINARY), (4, kind::LIST)]);
         for cut in 0..bytes.len() {
-            assert_eq!(Walk::new(&bytes[..cut]).skip(&ANY), None, "cut at {cut}");
+            assert_eq!(ThriftCursor::new(&bytes[..cut]).skip(&ANY), None, "cut at {cut}");
         }
     }
 
@@ -340,9 +342,9 @@ mod tests {
     fn claims_beyond_the_bytes_and_endless_nesting_are_damage() {
         // A list of 2^28 structs, and a string of as many bytes, claimed in a handful of bytes.
         let huge = [0xFF, 0xFF, 0xFF, 0xFF, 0x01];
-        assert_eq!(Walk::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(&ANY), None);
-        assert_eq!(Walk::new(&[&[0x18], &huge[..], &[0]].concat()).skip(&ANY), None);
-        assert_eq!(Walk::new(&[0x1C; 100_000]).skip(&ANY), None);
-        assert_eq!(Walk::new(&[0x19; 100_000]).skip(&ANY), None);
+        assert_eq!(ThriftCursor::new(&[&[0x19, 0xFC], &huge[..], &[0]].concat()).skip(&ANY), None);
+        assert_eq!(ThriftCursor::new(&[&[0x18], &huge[..], &[0]].concat()).skip(&ANY), None);
+        assert_eq!(ThriftCursor::new(&[0x1C; 100_000]).skip(&ANY), None);
+        assert_eq!(ThriftCursor::new(&[0x19; 100_000]).skip(&ANY), None);
     }
 }

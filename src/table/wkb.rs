@@ -10,14 +10,14 @@ const NESTING: u8 = 8;
 /// Parses a geometry, ignoring Z and M. `None` for damaged or trailing bytes, and for coordinates that are not finite, as in an
 /// empty point.
 pub fn parse_wkb(wkb: &[u8]) -> Option<Geometry> {
-    let mut reader = Reader { rest: wkb };
+    let mut reader = WkbReader { rest: wkb };
     let geometry = reader.geometry(NESTING)?;
     reader.rest.is_empty().then_some(geometry)
 }
 
 /// `[min x, min y, max x, max y]` without building the geometry; `None` when it is empty or damaged.
 pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
-    let mut reader = Reader { rest: wkb };
+    let mut reader = WkbReader { rest: wkb };
     let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     // NaN, the encoding of an empty point, does not affect the bounds.
     reader.walk(NESTING, None, &mut |x, y| bounds = [bounds[0].min(x), bounds[1].min(y), bounds[2].max(x), bounds[3].max(y)])?;
@@ -26,7 +26,7 @@ pub fn wkb_bounds(wkb: &[u8]) -> Option<[f64; 4]> {
 
 /// Header of a geometry.
 #[derive(Clone, Copy)]
-struct Head {
+struct WkbHeader {
     little: bool,
     /// Geometry type: 1 point, …, 7 collection.
     kind: u32,
@@ -34,11 +34,11 @@ struct Head {
     further: usize,
 }
 
-struct Reader<'a> {
+struct WkbReader<'a> {
     rest: &'a [u8],
 }
 
-impl Reader<'_> {
+impl WkbReader<'_> {
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (bytes, rest) = self.rest.split_first_chunk::<N>()?;
         self.rest = rest;
@@ -56,7 +56,7 @@ impl Reader<'_> {
         (count.checked_mul(least)? <= self.rest.len()).then_some(count)
     }
 
-    fn head(&mut self) -> Option<Head> {
+    fn head(&mut self) -> Option<WkbHeader> {
         let little = match self.take()? {
             [1] => true,
             [0] => false,
@@ -77,10 +77,10 @@ impl Reader<'_> {
             _ => return None,
         };
         let further = usize::from(z || code & 0x8000_0000 != 0) + usize::from(m || code & 0x4000_0000 != 0);
-        Some(Head { little, kind: plain % 1000, further })
+        Some(WkbHeader { little, kind: plain % 1000, further })
     }
 
-    fn place(&mut self, head: Head) -> Option<(f64, f64)> {
+    fn place(&mut self, head: WkbHeader) -> Option<(f64, f64)> {
         let number = |bytes: [u8; 8]| if head.little { f64::from_le_bytes(bytes) } else { f64::from_be_bytes(bytes) };
         let (x, y) = (number(self.take()?), number(self.take()?));
         for _ in 0..head.further {
@@ -154,18 +154,18 @@ impl Reader<'_> {
         })
     }
 
-    fn members<T>(&mut self, head: Head, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
+    fn members<T>(&mut self, head: WkbHeader, nesting: u8, as_member: impl Fn(Geometry) -> Option<T>) -> Option<Vec<T>> {
         // Minimum size of a member: byte order, type, count.
         let count = self.count(head.little, 9)?;
         (0..count).map(|_| self.geometry(nesting).and_then(&as_member)).collect()
     }
 
-    fn line(&mut self, head: Head) -> Option<LineString> {
+    fn line(&mut self, head: WkbHeader) -> Option<LineString> {
         let count = self.count(head.little, 16 + 8 * head.further)?;
         (0..count).map(|_| self.coord(head)).collect::<Option<Vec<_>>>().map(LineString)
     }
 
-    fn coord(&mut self, head: Head) -> Option<Coord> {
+    fn coord(&mut self, head: WkbHeader) -> Option<Coord> {
         let (x, y) = self.place(head)?;
         (x.is_finite() && y.is_finite()).then_some(Coord { x, y })
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::header_cache::{HeaderCache, Looked};
+use super::header_cache::{HeaderCache, HeaderLook};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::footprint::CRS_COLUMNS;
@@ -65,7 +65,7 @@ pub(super) fn check_headers(
                 continue;
             }
             let Ok((asset, _)) = reader.asset(depth, row) else { continue };
-            let Some(Looked::Raster(header)) = cache.known(&asset, None) else { continue };
+            let Some(HeaderLook::Raster(header)) = cache.known(&asset, None) else { continue };
             if let Some(file) = &header.crs_file {
                 let message = tr!(
                     "The coordinate system of this raster names a file ({file}), which is not opened: the raster has no place.",

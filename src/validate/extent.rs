@@ -9,7 +9,7 @@ use arrow::array::Array;
 use crate::container::{ContainerReader, is_inside, middle_of};
 use crate::error::Result;
 use crate::footprint::{
-    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, Stated, TIME_COLUMNS, Unfolded, box_of_extent, enclosing_box,
+    self, BoxOfDegrees, Detail, PlaceColumns, PlaceSource, StatedLocation, TIME_COLUMNS, Unfolded, box_of_extent, enclosing_box,
     interval_of, resolve,
 };
 use crate::jobs::JobContext;
@@ -48,8 +48,8 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
             let columns = PlaceColumns::of(batch);
             let ids = batch.column_by_name("id").cloned();
             let real = |row: usize| ids.as_ref().is_none_or(|ids| !is_padding(&crate::table::cell_text(ids, row)));
-            let rows: Vec<Stated> =
-                (0..batch.num_rows()).map(|row| if real(row) { columns.stated(row) } else { Stated::default() }).collect();
+            let rows: Vec<StatedLocation> =
+                (0..batch.num_rows()).map(|row| if real(row) { columns.stated(row) } else { StatedLocation::default() }).collect();
             drawn += range_faults(&rows, first, &mut wrong, ctx)?;
             if let Some(geometries) = batch.column_by_name("istac:geometry") {
                 // Bytes that are no geometry.
@@ -89,7 +89,7 @@ pub fn check(reader: &dyn ContainerReader, report: &mut Report, ctx: &JobContext
 }
 
 /// Counts the rows with a geometry or a grid, and lists those whose geometry or grid has no location.
-fn range_faults(rows: &[Stated], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
+fn range_faults(rows: &[StatedLocation], first: u32, wrong: &mut Vec<u32>, ctx: &JobContext) -> Result<usize> {
     let mut seen = 0;
     let mut faults: Vec<u32> = Vec::new();
     // Another rule reports these.
@@ -99,7 +99,7 @@ fn range_faults(rows: &[Stated], first: u32, wrong: &mut Vec<u32>, ctx: &JobCont
         None => *named.entry(crs.clone()).or_insert_with(|| file_named_by_crs(crs).is_some()),
     };
     for source in [PlaceSource::Geometry, PlaceSource::Grid] {
-        let only: Vec<Stated> = rows.iter().map(|row| row.clone().only(source)).collect();
+        let only: Vec<StatedLocation> = rows.iter().map(|row| row.clone().only(source)).collect();
         let placed = resolve(&only, Detail::Corners, |_: &Unfolded| (), ctx)?;
         for (row, (stated, placed)) in only.iter().zip(placed).enumerate() {
             seen += usize::from(!stated.is_empty());

@@ -26,7 +26,7 @@ pub struct Crs {
 
 /// The compared part of one raster's header. Without its position in the tree, which the comparison adds.
 #[derive(Clone, Debug)]
-pub struct Header {
+pub struct ComparedHeader {
     /// Data types of the bands.
     pub dtype: TextId,
     pub bands: u32,
@@ -47,9 +47,9 @@ pub struct Header {
 
 /// Contents of a header.
 #[derive(Clone, Debug)]
-pub enum Looked {
+pub enum HeaderLook {
     /// A raster.
-    Raster(Arc<Header>),
+    Raster(Arc<ComparedHeader>),
     /// Bands can't be read from it: no raster, or one without bands.
     NoRaster,
     /// GDAL can't open it, and why.
@@ -60,34 +60,34 @@ pub enum Looked {
     Unread,
 }
 
-impl Looked {
-    /// True when [`Looked::warn`] says something.
+impl HeaderLook {
+    /// True when [`HeaderLook::warn`] says something.
     pub(super) fn has_warning(&self) -> bool {
-        matches!(self, Looked::MissingCodec(_)) || matches!(self, Looked::Raster(header) if header.variable.is_some())
+        matches!(self, HeaderLook::MissingCodec(_)) || matches!(self, HeaderLook::Raster(header) if header.variable.is_some())
     }
 
     /// Warns of what the header leaves open: which variable of several was read, or a codec that is missing.
     pub(super) fn warn(&self, place: &str, ctx: &JobContext) {
         match self {
-            Looked::Raster(header) => {
+            HeaderLook::Raster(header) => {
                 if let Some(variable) = &header.variable {
                     ctx.warn_of(place, format!("read was {variable}"));
                 }
             }
-            Looked::MissingCodec(reason) => ctx.warn_of(place, format!("not checked: {reason}")),
-            Looked::NoRaster | Looked::Fault(_) | Looked::Unread => {}
+            HeaderLook::MissingCodec(reason) => ctx.warn_of(place, format!("not checked: {reason}")),
+            HeaderLook::NoRaster | HeaderLook::Fault(_) | HeaderLook::Unread => {}
         }
     }
 }
 
 /// Headers by location and version of the bytes: an edit of a draft changes few samples, so the next comparison reads few headers.
 #[derive(Default)]
-pub struct HeaderCache(Mutex<Known>);
+pub struct HeaderCache(Mutex<CachedHeader>);
 
 #[derive(Default)]
-struct Known {
+struct CachedHeader {
     interner: Interner,
-    headers: HashMap<AssetPath, (Version, Looked)>,
+    headers: HashMap<AssetPath, (Version, HeaderLook)>,
     packed: PackedHeaders,
 }
 
@@ -98,24 +98,24 @@ struct PackedHeaders {
     /// By number of the container, offset and size in bytes: the index in `looked`.
     ranges: HashMap<(u32, u64, u64), u32>,
     /// What is the same for many ranges is kept once.
-    looked: Vec<Looked>,
+    looked: Vec<HeaderLook>,
     no_raster: Option<u32>,
 }
 
 impl PackedHeaders {
-    fn get(&self, (container, stamp, offset, size): PackedRange<'_>) -> Option<&Looked> {
+    fn get(&self, (container, stamp, offset, size): PackedRange<'_>) -> Option<&HeaderLook> {
         let container = self.containers.get(&(container.clone(), stamp.clone()))?;
         self.looked.get(*self.ranges.get(&(*container, offset, size))? as usize)
     }
 
-    fn insert(&mut self, (container, stamp, offset, size): PackedRange<'_>, looked: Looked) {
+    fn insert(&mut self, (container, stamp, offset, size): PackedRange<'_>, looked: HeaderLook) {
         let next = self.containers.len() as u32;
         let container = *self.containers.entry((container.clone(), stamp.clone())).or_insert(next);
         let index = match (&looked, self.no_raster) {
-            (Looked::NoRaster, Some(known)) => known,
+            (HeaderLook::NoRaster, Some(known)) => known,
             _ => {
                 let index = self.looked.len() as u32;
-                if matches!(looked, Looked::NoRaster) {
+                if matches!(looked, HeaderLook::NoRaster) {
                     self.no_raster = Some(index);
                 }
                 self.looked.push(looked);
@@ -145,7 +145,7 @@ impl HeaderCache {
         FILES.clone()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, CachedHeader> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -162,7 +162,7 @@ impl HeaderCache {
 
     /// True when the coordinate system of a raster names a file.
     pub(super) fn has_crs_files(&self) -> bool {
-        let names_file = |looked: &Looked| matches!(looked, Looked::Raster(header) if header.crs_file.is_some());
+        let names_file = |looked: &HeaderLook| matches!(looked, HeaderLook::Raster(header) if header.crs_file.is_some());
         self.lock().headers.values().any(|(_, looked)| names_file(looked))
     }
 
@@ -184,7 +184,7 @@ impl HeaderCache {
     }
 
     /// The header of these bytes if it was read in this version.
-    pub(super) fn known(&self, asset: &AssetPath, version: Version) -> Option<Looked> {
+    pub(super) fn known(&self, asset: &AssetPath, version: Version) -> Option<HeaderLook> {
         let known = self.lock();
         match packed_range(asset, version) {
             Some(range) => known.packed.get(range).cloned(),
@@ -196,18 +196,18 @@ impl HeaderCache {
     ///
     /// # Errors
     /// When the job is cancelled.
-    pub(super) fn look(&self, asset: &AssetPath, version: Version) -> Result<Looked> {
+    pub(super) fn look(&self, asset: &AssetPath, version: Version) -> Result<HeaderLook> {
         if let Some(known) = self.known(asset, version) {
             return Ok(known);
         }
         let looked = match raster::describe(&RasterSource::member(asset.clone())) {
-            Ok(info) if info.band_count > 0 => Looked::Raster(Arc::new(header_of(&info, self))),
-            Ok(_) => Looked::NoRaster,
+            Ok(info) if info.band_count > 0 => HeaderLook::Raster(Arc::new(header_of(&info, self))),
+            Ok(_) => HeaderLook::NoRaster,
             Err(error) if error.is_cancelled() => return Err(error),
-            Err(error) if error.is_caused_by(Cause::MissingCodec) => Looked::MissingCodec(error.sentence().into()),
-            Err(error) if error.kind() == Kind::Format => Looked::Fault(error.sentence().into()),
+            Err(error) if error.is_caused_by(Cause::MissingCodec) => HeaderLook::MissingCodec(error.sentence().into()),
+            Err(error) if error.kind() == Kind::Format => HeaderLook::Fault(error.sentence().into()),
             // May pass, so it is not kept.
-            Err(_) => return Ok(Looked::Unread),
+            Err(_) => return Ok(HeaderLook::Unread),
         };
         let mut known = self.lock();
         match packed_range(asset, version) {
@@ -250,7 +250,7 @@ impl Interner {
     }
 }
 
-fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
+fn header_of(info: &RasterInfo, cache: &HeaderCache) -> ComparedHeader {
     let dtype = of_bands(info.bands.iter().map(|band| band.dtype.clone()));
     let none = || tr!("none" in "value of a raster").to_owned();
     let nodata = of_bands(info.bands.iter().map(|band| band.nodata_number().map_or_else(none, |value| value.to_string())));
@@ -258,7 +258,7 @@ fn header_of(info: &RasterInfo, cache: &HeaderCache) -> Header {
         let interner = &mut cache.lock().interner;
         (interner.text(dtype), interner.text(nodata), interner.system(info))
     };
-    Header {
+    ComparedHeader {
         dtype,
         bands: u32::try_from(info.band_count).unwrap_or(u32::MAX),
         size: (u32::try_from(info.width).unwrap_or(u32::MAX), u32::try_from(info.height).unwrap_or(u32::MAX)),
@@ -314,15 +314,15 @@ mod tests {
             range("/b", None, 0, 5),
         ];
         for (number, asset) in ranges.iter().enumerate() {
-            let looked = if number % 2 == 0 { Looked::NoRaster } else { Looked::Fault(number.to_string().into()) };
+            let looked = if number % 2 == 0 { HeaderLook::NoRaster } else { HeaderLook::Fault(number.to_string().into()) };
             let range = packed_range(asset, None).expect("is a range");
             assert!(packed.get(range).is_none(), "{number}");
             packed.insert(range, looked);
         }
         for (number, asset) in ranges.iter().enumerate() {
             match packed.get(packed_range(asset, None).expect("is a range")) {
-                Some(Looked::NoRaster) => assert_eq!(number % 2, 0),
-                Some(Looked::Fault(text)) => assert_eq!(**text, *number.to_string()),
+                Some(HeaderLook::NoRaster) => assert_eq!(number % 2, 0),
+                Some(HeaderLook::Fault(text)) => assert_eq!(**text, *number.to_string()),
                 other => panic!("{number}: {other:?}"),
             }
         }

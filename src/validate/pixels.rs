@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use crate::container::ContainerReader;
 use crate::error::Result;
-use crate::footprint::{self, PlaceSource, Stated};
+use crate::footprint::{self, PlaceSource, StatedLocation};
 use crate::jobs::JobContext;
 use crate::model::{Value, is_padding};
-use crate::raster::{self, RasterInfo, Tally};
+use crate::raster::{self, RasterCount, RasterInfo};
 use crate::table::{LevelTable, wkb_point};
 
 /// The column with statistics.
@@ -33,7 +33,7 @@ const SAME_PERCENTILE: f64 = 2e-2;
 
 /// Result of comparing one row's statistics with the pixels.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum StatisticsVerdict {
     /// The statistics are correct.
     Right,
     /// The highest class was omitted; with the correct shares.
@@ -48,22 +48,22 @@ pub enum Verdict {
 #[derive(Debug, Default)]
 pub struct Audit {
     /// Row and result, in row order.
-    pub rows: Vec<(u32, Verdict)>,
+    pub rows: Vec<(u32, StatisticsVerdict)>,
     /// Number of rows with statistics.
     pub of: usize,
 }
 
 /// Data read for one row.
-struct Read {
+struct RowRead {
     row: u32,
     id: String,
     stored: Vec<Vec<f64>>,
-    tally: Option<Pixels>,
+    tally: Option<PixelStatistics>,
     scales: Vec<Vec<(f64, f64)>>,
 }
 
 /// Pixel statistics of a raster.
-enum Pixels {
+enum PixelStatistics {
     /// By band, the number of pixels of each value.
     Classes(Vec<BTreeMap<i64, u64>>),
     /// By band, the nine statistics of unscaled values; `None` without valid pixels.
@@ -86,7 +86,7 @@ pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &Job
     let step = rows.len().div_ceil(limit.max(1)).max(1);
     let chosen: Vec<u32> = rows.iter().copied().step_by(step).collect();
     ctx.stage(tr!("Comparing statistics with pixels"), Some(chosen.len() as u64));
-    let read: Vec<Read> = chosen
+    let read: Vec<RowRead> = chosen
         .par_iter()
         .map(|&row| {
             ctx.check()?;
@@ -97,17 +97,17 @@ pub fn audit(reader: &dyn ContainerReader, level: usize, limit: usize, ctx: &Job
                 other => Ok(other.ok()),
             }
         })
-        .collect::<Result<Vec<Option<Read>>>>()?
+        .collect::<Result<Vec<Option<RowRead>>>>()?
         .into_iter()
         .flatten()
         .collect();
-    let mut groups: BTreeMap<&str, Vec<&Read>> = BTreeMap::new();
+    let mut groups: BTreeMap<&str, Vec<&RowRead>> = BTreeMap::new();
     for one in &read {
         // Children at one position have the same kind of statistics, and so do all samples of level 0.
         groups.entry(if level == 0 { "" } else { &one.id }).or_default().push(one);
     }
     let lists: BTreeMap<&str, Option<Vec<i64>>> = groups.iter().map(|(id, group)| (*id, class_list(group))).collect();
-    let verdict = |one: &Read| {
+    let verdict = |one: &RowRead| {
         let classes = lists.get(if level == 0 { "" } else { one.id.as_str() }).and_then(Option::as_ref);
         (one.row, judge(one, classes))
     };
@@ -121,7 +121,7 @@ fn is_wanted(table: &LevelTable, row: u32) -> bool {
     file && real && matches!(cell(STATS), Value::List(_))
 }
 
-fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row: u32, ctx: &JobContext) -> Result<Read> {
+fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row: u32, ctx: &JobContext) -> Result<RowRead> {
     let cell = |name: &str| table.column_index(name).map_or(Value::Null, |column| table.value(row as usize, column));
     let stored: Vec<Vec<f64>> = match cell(STATS) {
         Value::List(bands) => bands.iter().map(numbers).collect(),
@@ -133,19 +133,21 @@ fn read_row(reader: &dyn ContainerReader, table: &LevelTable, level: usize, row:
     let id = if let Value::Text(id) = cell("id") { id.to_string() } else { String::new() };
     let shares = stored.iter().any(|band| are_shares(band));
     let pixels = match shares {
-        true => classes_of(&tally, ctx)?.map(Pixels::Classes),
-        false => Some(Pixels::Numbers((0..tally.band_count()).map(|band| nine(&tally, band, ctx)).collect::<Result<_>>()?)),
+        true => classes_of(&tally, ctx)?.map(PixelStatistics::Classes),
+        false => {
+            Some(PixelStatistics::Numbers((0..tally.band_count()).map(|band| nine(&tally, band, ctx)).collect::<Result<_>>()?))
+        }
     };
     let scales = scales(&info, &cell("scaling:scale_factor"), &cell("scaling:scale_offset"), stored.len());
-    Ok(Read { row, id, stored, tally: pixels, scales })
+    Ok(RowRead { row, id, stored, tally: pixels, scales })
 }
 
-fn nine(tally: &Tally, band: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
+fn nine(tally: &RasterCount, band: usize, ctx: &JobContext) -> Result<Option<Vec<f64>>> {
     let summary = tally.summary(band, &PERCENTS, ctx)?;
     Ok(summary.map(|s| [vec![s.min, s.max, s.mean, s.std, s.valid_percent], s.percentiles].concat()))
 }
 
-fn classes_of(tally: &Tally, ctx: &JobContext) -> Result<Option<Vec<BTreeMap<i64, u64>>>> {
+fn classes_of(tally: &RasterCount, ctx: &JobContext) -> Result<Option<Vec<BTreeMap<i64, u64>>>> {
     let mut bands = Vec::new();
     for band in 0..tally.band_count() {
         let Some(counts) = tally.distinct(band, CLASSES_MOST, ctx)? else { return Ok(None) };
@@ -169,7 +171,7 @@ fn scales(info: &RasterInfo, factor: &Value, offset: &Value, bands: usize) -> Ve
 }
 
 /// The classes of a group's shares: the pixel values, or consecutive integers from 0 or from 1, whichever matches best.
-fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
+fn class_list(group: &[&RowRead]) -> Option<Vec<i64>> {
     let shares =
         || group.iter().flat_map(|one| one.stored.iter().map(move |band| (one, band))).filter(|(_, band)| are_shares(band));
     let count = shares().next()?.1.len();
@@ -178,7 +180,7 @@ fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
     }
     let mut seen: BTreeSet<i64> = BTreeSet::new();
     for one in group {
-        if let Some(Pixels::Classes(bands)) = &one.tally {
+        if let Some(PixelStatistics::Classes(bands)) = &one.tally {
             seen.extend(bands.iter().flat_map(|band| band.keys()));
         }
     }
@@ -191,7 +193,7 @@ fn class_list(group: &[&Read]) -> Option<Vec<i64>> {
     let misfit = |classes: &Vec<i64>| -> f64 {
         let mut worst = 0f64;
         for one in group {
-            let Some(Pixels::Classes(bands)) = &one.tally else { continue };
+            let Some(PixelStatistics::Classes(bands)) = &one.tally else { continue };
             for (stored, counts) in one.stored.iter().zip(bands).filter(|(stored, _)| are_shares(stored)) {
                 let Some((right, lost)) = shares_of(counts, classes) else { return f64::INFINITY };
                 worst = worst.max(apart(stored, &right).min(apart(stored, &lost)));
@@ -228,21 +230,21 @@ fn apart(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
 }
 
-fn judge(one: &Read, classes: Option<&Vec<i64>>) -> Verdict {
+fn judge(one: &RowRead, classes: Option<&Vec<i64>>) -> StatisticsVerdict {
     match (&one.tally, classes) {
-        (Some(Pixels::Classes(bands)), Some(classes)) => judge_classes(&one.stored, bands, classes),
-        (Some(Pixels::Numbers(bands)), _) => judge_numbers(&one.stored, bands, &one.scales),
-        _ => Verdict::Unknown,
+        (Some(PixelStatistics::Classes(bands)), Some(classes)) => judge_classes(&one.stored, bands, classes),
+        (Some(PixelStatistics::Numbers(bands)), _) => judge_numbers(&one.stored, bands, &one.scales),
+        _ => StatisticsVerdict::Unknown,
     }
 }
 
-fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i64]) -> Verdict {
+fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i64]) -> StatisticsVerdict {
     if stored.len() != bands.len() {
-        return Verdict::Unknown;
+        return StatisticsVerdict::Unknown;
     }
     let (mut lost_any, mut wrong_any, mut all) = (false, false, Vec::new());
     for (stored, counts) in stored.iter().zip(bands) {
-        let Some((right, lost)) = shares_of(counts, classes) else { return Verdict::Unknown };
+        let Some((right, lost)) = shares_of(counts, classes) else { return StatisticsVerdict::Unknown };
         if apart(stored, &right) > SAME_SHARE {
             let is_lost = apart(stored, &lost) <= NEAR_SHARE;
             lost_any |= is_lost;
@@ -251,16 +253,16 @@ fn judge_classes(stored: &[Vec<f64>], bands: &[BTreeMap<i64, u64>], classes: &[i
         all.push(right);
     }
     match (lost_any, wrong_any) {
-        (true, _) => Verdict::ClassLost(all),
-        (false, true) => Verdict::Wrong(all),
-        (false, false) => Verdict::Right,
+        (true, _) => StatisticsVerdict::ClassLost(all),
+        (false, true) => StatisticsVerdict::Wrong(all),
+        (false, false) => StatisticsVerdict::Right,
     }
 }
 
-fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<(f64, f64)>]) -> Verdict {
+fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<(f64, f64)>]) -> StatisticsVerdict {
     let known = stored.iter().all(|band| band.is_empty() || band.len() == CONTINUOUS);
     if stored.len() != bands.len() || !known {
-        return Verdict::Unknown;
+        return StatisticsVerdict::Unknown;
     }
     let mut best: Option<(f64, Vec<Vec<f64>>)> = None;
     for way in scales {
@@ -279,9 +281,9 @@ fn judge_numbers(stored: &[Vec<f64>], bands: &[Option<Vec<f64>>], scales: &[Vec<
         }
     }
     match best {
-        Some((worst, _)) if worst <= 1.0 => Verdict::Right,
-        Some((_, all)) => Verdict::Wrong(all),
-        None => Verdict::Unknown,
+        Some((worst, _)) if worst <= 1.0 => StatisticsVerdict::Right,
+        Some((_, all)) => StatisticsVerdict::Wrong(all),
+        None => StatisticsVerdict::Unknown,
     }
 }
 
@@ -386,8 +388,8 @@ fn footprint_fault(info: &RasterInfo, cell: &dyn Fn(&str) -> Value, ctx: &JobCon
     let (width, height) = (info.width as f64, info.height as f64);
     let corner = |column: f64, row: f64| (t[0] + column * t[1] + row * t[2], t[3] + column * t[4] + row * t[5]);
     let ring = vec![corner(0.0, 0.0), corner(0.0, height), corner(width, height), corner(width, 0.0), corner(0.0, 0.0)];
-    let own = Stated::drawn(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
-    let found = footprint::footprints(&[Stated::of(cell), own], ctx)?;
+    let own = StatedLocation::drawn(crs, geo::Polygon::new(ring.into(), Vec::new()).into());
+    let found = footprint::footprints(&[StatedLocation::of(cell), own], ctx)?;
     let [Some(stated), Some(raster)] = found.as_slice() else { return Ok(None) };
     // Centroids were compared before; a geometry that only touches is beside.
     if stated.source == PlaceSource::Centroid {
@@ -463,9 +465,9 @@ mod tests {
         assert!(!are_shares(&[1.0]) && !are_shares(&[0.2, 0.2]) && !are_shares(&[f64::NAN, 1.0]));
     }
 
-    fn read(stored: Vec<f64>, counts: &[(i64, u64)]) -> Read {
-        let tally = Some(Pixels::Classes(vec![counts.iter().copied().collect()]));
-        Read { row: 0, id: String::new(), stored: vec![stored], tally, scales: Vec::new() }
+    fn read(stored: Vec<f64>, counts: &[(i64, u64)]) -> RowRead {
+        let tally = Some(PixelStatistics::Classes(vec![counts.iter().copied().collect()]));
+        RowRead { row: 0, id: String::new(), stored: vec![stored], tally, scales: Vec::new() }
     }
 
     #[test]
@@ -477,10 +479,13 @@ mod tests {
         let classes = class_list(&[&lost, &whole, &one]).expect("classes");
         assert_eq!(classes, [0, 1, 2]);
         let shares = vec![vec![8.0 / 96.0, 0.25, 64.0 / 96.0]];
-        assert_eq!(judge(&lost, Some(&classes)), Verdict::ClassLost(shares));
-        assert_eq!((judge(&whole, Some(&classes)), judge(&one, Some(&classes))), (Verdict::Right, Verdict::Right));
-        assert_eq!(judge(&other, Some(&classes)), Verdict::Wrong(vec![vec![0.5, 0.5, 0.0]]));
-        assert_eq!(judge(&whole, None), Verdict::Unknown);
+        assert_eq!(judge(&lost, Some(&classes)), StatisticsVerdict::ClassLost(shares));
+        assert_eq!(
+            (judge(&whole, Some(&classes)), judge(&one, Some(&classes))),
+            (StatisticsVerdict::Right, StatisticsVerdict::Right)
+        );
+        assert_eq!(judge(&other, Some(&classes)), StatisticsVerdict::Wrong(vec![vec![0.5, 0.5, 0.0]]));
+        assert_eq!(judge(&whole, None), StatisticsVerdict::Unknown);
     }
 
     #[test]
@@ -498,12 +503,19 @@ mod tests {
         let scales = vec![vec![(0.1, 1.0)], vec![(1.0, 0.0)], vec![(-2.0, 0.0)]];
         for (factor, offset) in [(0.1, 1.0), (1.0, 0.0), (-2.0, 0.0)] {
             let stored = scaled(&raw, factor, offset);
-            assert_eq!(judge_numbers(std::slice::from_ref(&stored), &[Some(raw.clone())], &scales), Verdict::Right, "{factor}");
+            assert_eq!(
+                judge_numbers(std::slice::from_ref(&stored), &[Some(raw.clone())], &scales),
+                StatisticsVerdict::Right,
+                "{factor}"
+            );
             let mut off = stored;
             off[2] += 2.0 * factor;
-            assert!(matches!(judge_numbers(&[off], &[Some(raw.clone())], &scales), Verdict::Wrong(_)), "{factor}");
+            assert!(matches!(judge_numbers(&[off], &[Some(raw.clone())], &scales), StatisticsVerdict::Wrong(_)), "{factor}");
         }
         let flat = vec![7.0, 7.0, 7.0, 0.0, 100.0, 7.0, 7.0, 7.0, 7.0];
-        assert_eq!(judge_numbers(std::slice::from_ref(&flat), &[Some(flat.clone())], &[vec![(1.0, 0.0)]]), Verdict::Right);
+        assert_eq!(
+            judge_numbers(std::slice::from_ref(&flat), &[Some(flat.clone())], &[vec![(1.0, 0.0)]]),
+            StatisticsVerdict::Right
+        );
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::header_cache::{HeaderCache, Looked};
+use super::header_cache::{HeaderCache, HeaderLook};
 use crate::container::ContainerReader;
 use crate::error::{Kind, Result};
 use crate::jobs::JobContext;
@@ -29,8 +29,8 @@ pub(super) fn header_fault(
     let looked = cache.look(path, Some((size, modified)))?;
     looked.warn(id, ctx);
     Ok(match looked {
-        Looked::Fault(fault) => Some(fault),
-        Looked::Raster(_) | Looked::NoRaster | Looked::MissingCodec(_) | Looked::Unread => None,
+        HeaderLook::Fault(fault) => Some(fault),
+        HeaderLook::Raster(_) | HeaderLook::NoRaster | HeaderLook::MissingCodec(_) | HeaderLook::Unread => None,
     })
 }
 
@@ -95,10 +95,10 @@ fn pixel_fault(
     let looked = cache.look(&asset, None)?;
     looked.warn(&place(), ctx);
     match looked {
-        Looked::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
-        Looked::NoRaster if is_claimed => {}
-        Looked::Raster(_) => {}
-        Looked::Fault(_) | Looked::MissingCodec(_) | Looked::NoRaster | Looked::Unread => return Ok(None),
+        HeaderLook::Fault(reason) if is_claimed => return Ok(Some(header_message(&reason))),
+        HeaderLook::NoRaster if is_claimed => {}
+        HeaderLook::Raster(_) => {}
+        HeaderLook::Fault(_) | HeaderLook::MissingCodec(_) | HeaderLook::NoRaster | HeaderLook::Unread => return Ok(None),
     }
     let (source, _) = reader.raster(depth, row)?;
     match raster::read_through(&source, ctx) {

@@ -31,7 +31,7 @@ pub fn sources(dataset: &Dataset, ctx: &JobContext) -> Result<Report> {
     for depth in 0..MAX_LEVELS {
         let samples: Vec<&Sample> = tortillas.iter().flat_map(|tortilla| &tortilla.samples).collect();
         let containers = containers(&samples);
-        let beside = Beside::of(&samples);
+        let beside = FolderSidecars::of(&samples);
         let faults: Vec<SourceFault> = samples
             .par_iter()
             .enumerate()
@@ -90,8 +90,8 @@ struct SourceFault {
 fn source_fault(
     row: usize,
     sample: &Sample,
-    containers: &HashMap<Container<'_>, Result<u64, String>>,
-    beside: &Beside<'_>,
+    containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>,
+    beside: &FolderSidecars<'_>,
     cache: &HeaderCache,
     ctx: &JobContext,
 ) -> Result<Option<SourceFault>> {
@@ -139,14 +139,14 @@ fn unreadable(sample: &Sample, cache: &HeaderCache, ctx: &JobContext) -> Result<
 }
 
 /// The sidecars in the folders of the samples, and those of them that are samples themselves.
-struct Beside<'a> {
+struct FolderSidecars<'a> {
     folders: HashMap<&'a Path, Vec<String>>,
     /// Names in the folders of files that may belong to formats of several files.
     files: HashMap<&'a Path, FolderFiles>,
     packed: HashSet<&'a Path>,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> FolderSidecars<'a> {
     fn of(samples: &[&'a Sample]) -> Self {
         let local = || samples.iter().filter_map(|sample| local_file(sample));
         let mut found: HashSet<&Path> = HashSet::new();
@@ -209,10 +209,10 @@ fn is_raster_name(file: &Path) -> bool {
 }
 
 /// A container, and the version in which ranges were found.
-type Container<'a> = (&'a Path, Option<&'a Stamp>);
+type ContainerVersion<'a> = (&'a Path, Option<&'a Stamp>);
 
 /// Sizes in bytes of the containers; each is examined once, independent of its number of samples.
-fn containers<'a>(samples: &[&'a Sample]) -> HashMap<Container<'a>, Result<u64, String>> {
+fn containers<'a>(samples: &[&'a Sample]) -> HashMap<ContainerVersion<'a>, Result<u64, String>> {
     let mut sizes = HashMap::new();
     for sample in samples {
         if let Payload::Asset { path: path @ AssetPath::Range { container, stamp, .. }, .. } = &sample.payload
@@ -262,7 +262,7 @@ fn bytes_of(sample: &Sample) -> u64 {
     }
 }
 
-fn fault(sample: &Sample, containers: &HashMap<Container<'_>, Result<u64, String>>) -> Option<String> {
+fn fault(sample: &Sample, containers: &HashMap<ContainerVersion<'_>, Result<u64, String>>) -> Option<String> {
     let Payload::Asset { path, size, modified } = &sample.payload else { return None };
     if path.remote_file().is_some() {
         return None;

@@ -1,7 +1,7 @@
 //! Checks statistics (TACO 2.0, section 7.2) and locations (section 7.1.1) in the metadata for consistency, and in a deep check
 //! against the rasters.
 
-use super::pixels::{Verdict, are_shares, audit, misplaced};
+use super::pixels::{StatisticsVerdict, are_shares, audit, misplaced};
 use crate::container::ContainerReader;
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -42,14 +42,14 @@ fn check_pixels(
     ctx: &JobContext,
 ) -> Result<bool> {
     let audit = audit(reader, level, AUDITED, ctx)?;
-    let known = audit.rows.iter().filter(|(_, verdict)| *verdict != Verdict::Unknown).count();
+    let known = audit.rows.iter().filter(|(_, verdict)| *verdict != StatisticsVerdict::Unknown).count();
     let seen = if known < audit.of {
         tr!("{known} of {total} rasters were looked at", known, total = audit.of)
     } else {
         tr!("all {known} with statistics were looked at", known)
     };
     let at = || Location::Column { level, name: COLUMN.into() };
-    let mut lost = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::ClassLost(_)));
+    let mut lost = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, StatisticsVerdict::ClassLost(_)));
     if let Some((row, _)) = lost.next() {
         let count = lost.count() + 1;
         let message = tr_n!(
@@ -62,7 +62,7 @@ fn check_pixels(
         );
         report.add(Rule::StatisticsClass, at(), message);
     }
-    let mut wrong = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, Verdict::Wrong(_)));
+    let mut wrong = audit.rows.iter().filter(|(_, verdict)| matches!(verdict, StatisticsVerdict::Wrong(_)));
     if let Some((row, _)) = wrong.next() {
         let count = wrong.count() + 1;
         let message = tr_n!(

@@ -21,7 +21,7 @@ pub fn check(fields: &Map<String, Json>, report: &mut Report) {
         report.add(rule, Location::Collection(key), message);
     }
     super::labels::check_labels(fields, report);
-    let mut check = Check { report };
+    let mut check = CoreField { report };
     for key in ["id", "taco_version", "dataset_version", "description", "title"] {
         check.text(fields.get(key), key);
     }
@@ -34,7 +34,7 @@ pub fn check(fields: &Map<String, Json>, report: &mut Report) {
         check.texts(fields.get(key), key);
     }
     for key in ["providers", "curators"] {
-        check.each(fields.get(key), key, tr!("a list of contacts"), Check::person);
+        check.each(fields.get(key), key, tr!("a list of contacts"), CoreField::person);
     }
     if let Some(extent) = given(fields.get("extent")) {
         check.extent(extent);
@@ -59,11 +59,11 @@ fn extension<'a>(fields: &'a Map<String, Json>, names: &[&str], keys: &[&str]) -
     named.or_else(|| keys.iter().any(|key| given(fields.get(*key)).is_some()).then(|| (fields, String::new())))
 }
 
-struct Check<'a> {
+struct CoreField<'a> {
     report: &'a mut Report,
 }
 
-impl Check<'_> {
+impl CoreField<'_> {
     fn add(&mut self, at: &str, message: impl Into<String>) {
         self.report.add(Rule::TortillaField, Location::Collection(at.to_owned()), message);
     }

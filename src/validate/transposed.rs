@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::header_cache::{HeaderCache, Looked, TextId, Version};
+use super::header_cache::{HeaderCache, HeaderLook, TextId, Version};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Location, Report, Rule, Skeleton, is_padding};
@@ -20,7 +20,7 @@ const NAMED: usize = 3;
 
 /// Contents of a file: of a raster by its header, of others by the extension.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ContentKind {
     Raster { dtype: TextId, bands: u32 },
     Other { extension: String },
 }
@@ -59,9 +59,9 @@ pub(super) fn check(
         return Ok(());
     }
     let step = common.len().div_ceil(READ).max(1);
-    let mut kinds: Vec<Kind> = Vec::with_capacity(folders.len());
+    let mut kinds: Vec<ContentKind> = Vec::with_capacity(folders.len());
     for files in &folders {
-        let mut kind: Option<Kind> = None;
+        let mut kind: Option<ContentKind> = None;
         for stem in common.iter().step_by(step) {
             ctx.check()?;
             let Some(found) = files.get(*stem).map(|place| kind_of(tree, *place, asset, cache)).transpose()?.flatten() else {
@@ -120,27 +120,27 @@ fn kind_of(
     (level, row): (usize, u32),
     asset: &dyn Fn(usize, u32) -> Option<(AssetPath, Version)>,
     cache: &HeaderCache,
-) -> Result<Option<Kind>> {
+) -> Result<Option<ContentKind>> {
     let Some((path, version)) = asset(level, row) else { return Ok(None) };
     let extension = || {
         let id = tree.levels.get(level).map_or("", |level| level.id(row));
         id.rsplit_once('.').map_or(String::new(), |(_, extension)| extension.to_lowercase())
     };
     Ok(match cache.look(&path, version)? {
-        Looked::Raster(header) => Some(Kind::Raster { dtype: header.dtype, bands: header.bands }),
-        Looked::NoRaster | Looked::Fault(_) => Some(Kind::Other { extension: extension() }),
-        Looked::MissingCodec(_) | Looked::Unread => None,
+        HeaderLook::Raster(header) => Some(ContentKind::Raster { dtype: header.dtype, bands: header.bands }),
+        HeaderLook::NoRaster | HeaderLook::Fault(_) => Some(ContentKind::Other { extension: extension() }),
+        HeaderLook::MissingCodec(_) | HeaderLook::Unread => None,
     })
 }
 
-fn text_of(kind: &Kind, texts: &[Arc<str>]) -> String {
+fn text_of(kind: &ContentKind, texts: &[Arc<str>]) -> String {
     match kind {
-        Kind::Raster { dtype, bands } => {
+        ContentKind::Raster { dtype, bands } => {
             let dtype = texts.get(*dtype as usize).map_or("", |text| &**text);
             tr_n!(*bands, "{n} band of {dtype}", "{n} bands of {dtype}", n = bands, dtype)
         }
-        Kind::Other { extension } if extension.is_empty() => tr!("files without an extension").to_owned(),
-        Kind::Other { extension } => format!(".{extension}"),
+        ContentKind::Other { extension } if extension.is_empty() => tr!("files without an extension").to_owned(),
+        ContentKind::Other { extension } => format!(".{extension}"),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
-use crate::container::{ByteSource, ContainerReader, Directory, Entry, LocalHeader, ZipReader, unfinished_end};
+use crate::container::{ByteSource, CentralDirectory, ContainerReader, DirectoryEntry, LocalHeader, ZipReader, unfinished_end};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Location, META_NAME, Report, Rule, safe_relative};
@@ -39,7 +39,7 @@ pub fn check(zip: &ZipReader, deep: bool, report: &mut Report, ctx: &JobContext)
     };
     // For a remote archive, a request per member is left to a deep check; the directory is already read.
     let looks = deep || !zip.file().is_remote();
-    let header_of = |entry: &Entry| {
+    let header_of = |entry: &DirectoryEntry| {
         let header = match looks {
             true => LocalHeader::read(zip.file(), entry.local).ok(),
             false => directory.header_by_next(entry),
@@ -66,7 +66,7 @@ pub(super) struct SeenHeader {
 }
 
 impl SeenHeader {
-    pub(super) fn of(header: &LocalHeader, entry: &Entry) -> Self {
+    pub(super) fn of(header: &LocalHeader, entry: &DirectoryEntry) -> Self {
         let same = header.name == entry.name && header.crc == entry.crc && header.method == entry.method;
         Self { data: header.data, agrees: same && header.flags & 1 == entry.flags & 1 }
     }
@@ -82,11 +82,11 @@ fn name_empty_header(zip: &ZipReader, report: &mut Report) {
     }
 }
 
-fn member(entry: &Entry) -> Location {
+fn member(entry: &DirectoryEntry) -> Location {
     Location::Member(entry.name.printable_line().to_string())
 }
 
-fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenHeader>], report: &mut Report) {
+fn check_members(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option<SeenHeader>], report: &mut Report) {
     let repeated: HashSet<usize> = directory.repeated().collect();
     let mut ranges = Vec::with_capacity(directory.entries.len());
     for (index, (entry, header)) in directory.entries.iter().zip(headers).enumerate() {
@@ -141,7 +141,7 @@ fn check_members(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenH
     }
 }
 
-fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenHeader>], report: &mut Report) {
+fn check_header(zip: &ZipReader, directory: &CentralDirectory, headers: &[Option<SeenHeader>], report: &mut Report) {
     // An unusable header was noted on opening.
     let Some(header) = zip.header() else { return };
     let at = || Location::Member("TACO_HEADER".into());
@@ -184,7 +184,7 @@ fn check_header(zip: &ZipReader, directory: &Directory, headers: &[Option<SeenHe
 /// When the job is cancelled.
 pub(super) fn check_checksums(
     file: &ByteSource,
-    directory: &Directory,
+    directory: &CentralDirectory,
     headers: &[Option<SeenHeader>],
     report: &mut Report,
     ctx: &JobContext,
@@ -229,7 +229,7 @@ pub(super) fn check_checksums(
 /// Compares every row's byte range with the member named by its ids.
 fn check_positions(
     zip: &ZipReader,
-    directory: &Directory,
+    directory: &CentralDirectory,
     headers: &[Option<SeenHeader>],
     report: &mut Report,
     ctx: &JobContext,

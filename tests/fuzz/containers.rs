@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use taco_studio::container::{
-    self, Assembly, ByteSource, Directory, HEADER_SIZE, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader,
+    self, Assembly, ByteSource, CentralDirectory, HEADER_SIZE, LocalHeader, Physical, TacoHeader, TacocatIndex, TortillaHeader,
     nested_items,
 };
 use taco_studio::jobs::JobContext;
@@ -33,7 +33,7 @@ pub fn zip(bytes: &[u8]) {
 }
 
 fn members(file: &ByteSource) {
-    let Some(directory) = expected(Directory::read(file)) else { return };
+    let Some(directory) = expected(CentralDirectory::read(file)) else { return };
     for entry in directory.entries.iter().take(ROWS) {
         assert!(directory.find(&entry.name).is_some(), "{} is found", entry.name);
         let _ = (directory.data_by_next(entry), directory.header_by_next(entry));

@@ -10,7 +10,7 @@ use arrow::datatypes::Float64Type;
 use serde_json::Value as Json;
 use taco_studio::container::{OpenOptions, parse_collection, write_collection};
 use taco_studio::export::Catalogue;
-use taco_studio::footprint::{Stated, footprints};
+use taco_studio::footprint::{StatedLocation, footprints};
 use taco_studio::jobs::{JobContext, Jobs};
 use taco_studio::model::{Dataset, PitSchema, Report, Value};
 use taco_studio::ops::describe_dataset;
@@ -28,7 +28,7 @@ pub fn wkb(bytes: &[u8]) {
     let _ = wkb_point(bytes);
     let value = Value::Bytes(bytes.into());
     for crs in ["EPSG:4326", "EPSG:3413", "EPSG:32760"] {
-        let stated = Stated::of(&|name| match name {
+        let stated = StatedLocation::of(&|name| match name {
             "istac:geometry" => value.clone(),
             "istac:crs" => Value::text(crs),
             _ => Value::Null,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
-use taco_studio::container::{Item, OnDamage, RowSource, TortillaDraft, TortillaHeader, TortillaOptions, write_tortilla};
+use taco_studio::container::{OnDamage, RowSource, TortillaDraft, TortillaHeader, TortillaItem, TortillaOptions, write_tortilla};
 use taco_studio::jobs::JobContext;
 use taco_studio::model::{Profile, Report, Rule};
 use taco_studio::table::{ParquetOptions, ParquetSink};
@@ -155,7 +155,7 @@ const FAULTS: [Fault; 35] = [
         let inner = tortilla(vec![row("x", b"1")], Vec::new());
         let target = folder.join("bad.tortilla");
         let footer = RecordBatch::try_from_iter([("tortilla:id", text(&["a"])), ("tortilla:file_format", text(&["TORTILLA"]))]);
-        let items = vec![Item::Source(RowSource::Bytes(inner.into()))];
+        let items = vec![TortillaItem::Source(RowSource::Bytes(inner.into()))];
         let draft = TortillaDraft { footer: footer.expect("is a batch"), items };
         let options = TortillaOptions {
             target: target.clone(),

@@ -524,6 +524,13 @@ fn the_form_of_the_text_is_written_when_asked() {
     check(&tools).expect_code(1);
     let text = create(&workspace, "text.taco", &["--profile", "spec"]);
     check(&text).expect_code(0);
+    // The text computes statistics by itself, the tools when they are asked.
+    let columns = |path: &Path| official(&workspace, &[path])["samples"][0]["columns"].clone();
+    for name in ["stats:mean", "stats:min", "stats:max", "stats:std"] {
+        let of_bands = columns(&text)[name].clone();
+        assert!(of_bands.as_array().is_some_and(|bands| bands.iter().all(Json::is_f64)), "{name}: {of_bands}");
+        assert!(columns(&tools).get(name).is_none(), "{name}");
+    }
     let fields =
         workspace.studio(["inspect".as_ref(), text.as_os_str(), "--json".as_ref()]).expect_code(0).json()["collection"].clone();
     assert_eq!((&fields["task"], &fields["extent"]["spatial"]), (&json!("Classification"), &json!([-10.0, -5.0, 10.0, 5.0])));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow::datatypes::{Field, Schema};
 use serde_json::Value as Json;
-use taco_studio::container::{Directory, LocalFile, LocalHeader};
+use taco_studio::container::{CentralDirectory, LocalFile, LocalHeader};
 use taco_studio::jobs::JobContext;
 use taco_studio::table::{ParquetOptions, ParquetSlice, TableHead, write_parquet};
 
@@ -29,7 +29,7 @@ impl Files {
 
     pub fn of_zip(path: &Path) -> Self {
         let file = LocalFile::open(path).expect("an archive");
-        let entries = Directory::read(&file).expect("a directory").entries;
+        let entries = CentralDirectory::read(&file).expect("a directory").entries;
         let members = entries.into_iter().filter(|entry| &*entry.name != "TACO_HEADER").map(|entry| {
             let header = LocalHeader::read(&file, entry.local).expect("a local header");
             (entry.name.into_string(), file.read(header.data, entry.size).expect("a member").to_vec())

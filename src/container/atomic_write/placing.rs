@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::scratch::{DatasetLock, Scratch, lock_dataset};
-use super::swap::{NEW, OLD, Places, Record, exchange, is_there, rename, sync_folder};
+use super::swap::{NEW, OLD, OutputPaths, SwapJournal, exchange, is_there, rename, sync_folder};
 use crate::error::{Error, IoContext, Result};
 
 /// Renames the outputs in `scratch` to their names in `parent`, and deletes the existing `gone`. On error everything is rolled
@@ -23,11 +23,11 @@ pub(super) fn place(
     let folders = names.iter().map(|name| parent.join(name)).filter(|target| target.is_dir());
     let _locks: Vec<DatasetLock> = folders.map(|folder| lock_dataset(&folder, &ctx)).collect::<Result<_>>()?;
     if let ([name], []) = (names, gone)
-        && place_at_once(scratch, &Places::of(name, scratch.path(), parent), check)?
+        && place_at_once(scratch, &OutputPaths::of(name, scratch.path(), parent), check)?
     {
         return scratch.settle();
     }
-    let record = Record::of(names, gone, scratch.path());
+    let record = SwapJournal::of(names, gone, scratch.path());
     if let Some(missing) = names.iter().find(|name| !is_there(&scratch.path().join(NEW).join(name))) {
         return Err(Error::internal("a reserved output was not written").at_path(&parent.join(missing)));
     }
@@ -50,8 +50,8 @@ pub(super) fn place(
 }
 
 /// Replaces a single output atomically. Returns false, without changes, where the system does not support it.
-fn place_at_once(scratch: &mut Scratch, places: &Places, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
-    let Places { target, new, .. } = places;
+fn place_at_once(scratch: &mut Scratch, places: &OutputPaths, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<bool> {
+    let OutputPaths { target, new, .. } = places;
     let parent = target.parent().unwrap_or(Path::new("."));
     let replaced = is_there(target);
     if replaced {

@@ -31,9 +31,9 @@ const TRIES: usize = 10;
 
 /// Folders created for an output; removed on drop when empty.
 #[derive(Default)]
-pub(super) struct Made(Vec<PathBuf>);
+pub(super) struct CreatedFolders(Vec<PathBuf>);
 
-impl Made {
+impl CreatedFolders {
     /// Creates the parent folder of `target`.
     pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
         let parent = parent_of(target)?;
@@ -54,7 +54,7 @@ impl Made {
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedFolders {
     fn drop(&mut self) {
         // Fails for a folder that is not empty.
         self.0.iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
@@ -68,7 +68,7 @@ pub struct Scratch {
     kept: bool,
     /// Dropped before `made`: on Windows it is a file in those folders.
     _lock: Option<File>,
-    made: Made,
+    made: CreatedFolders,
 }
 
 impl Scratch {
@@ -79,8 +79,8 @@ impl Scratch {
     pub fn beside(target: &Path) -> Result<Self> {
         // An address has no folder here.
         let (parent, made) = match is_remote(target) {
-            true => (std::env::temp_dir(), Made::default()),
-            false => Made::folder_of(target)?,
+            true => (std::env::temp_dir(), CreatedFolders::default()),
+            false => CreatedFolders::folder_of(target)?,
         };
         let prefix = prefix_of(target)?;
         for _ in 0..TRIES {
@@ -160,8 +160,8 @@ fn discard(path: &Path) {
 }
 
 /// Creates a file beside `target`; also returns its lock, and the folders created for it.
-pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>, Made)> {
-    let (parent, made) = Made::folder_of(target)?;
+pub(super) fn file_beside(target: &Path) -> Result<(NamedTempFile, Option<File>, CreatedFolders)> {
+    let (parent, made) = CreatedFolders::folder_of(target)?;
     let prefix = prefix_of(target)?;
     for _ in 0..TRIES {
         let mut builder = Builder::new();
@@ -311,7 +311,7 @@ pub(super) fn tidy_up(target: &Path) {
     let (Ok(parent), Some(name)) = (parent_of(target), target.file_name()) else { return };
     for aside in asides_near(target) {
         if let Some(_lock) = lock_of_leftover(&aside)
-            && swap::Record::read(&aside).is_some_and(|record| record.names(name))
+            && swap::SwapJournal::read(&aside).is_some_and(|record| record.names(name))
         {
             bring_back(&aside, &parent);
         }
@@ -334,7 +334,7 @@ pub(super) fn tidy_up(target: &Path) {
 /// Restores the copies in an aside folder under their original names, or deletes them when every new output is in place. The
 /// caller holds the folder's lock.
 fn bring_back(aside: &Path, parent: &Path) {
-    let Some(record) = swap::Record::read(aside) else { return };
+    let Some(record) = swap::SwapJournal::read(aside) else { return };
     let outcome = if record.is_done(aside, parent) { Ok(false) } else { record.take_back(aside, parent).map(|()| true) };
     match outcome {
         Ok(brought) => {
@@ -353,7 +353,7 @@ pub fn aside_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
     let parent = parent_of(path).ok()?;
     asides_near(path).into_iter().find_map(|aside| {
-        let copy = swap::Record::read(&aside)?.copy_of(name, &aside, &parent)?;
+        let copy = swap::SwapJournal::read(&aside)?.copy_of(name, &aside, &parent)?;
         let _lock = lock_of_leftover(&aside)?;
         Some(copy)
     })
@@ -369,7 +369,7 @@ pub fn has_interrupted_edit(path: &Path) -> bool {
 fn unfinished_edits(path: &Path) -> Vec<PathBuf> {
     let (Some(name), Ok(parent)) = (path.file_name(), parent_of(path)) else { return Vec::new() };
     let is_begun = |aside: &PathBuf| {
-        swap::Record::read(aside)
+        swap::SwapJournal::read(aside)
             .is_some_and(|record| record.is_within(name) && !record.is_done(aside, &parent) && !record.is_untouched(aside, &parent))
     };
     asides_near(path).into_iter().filter(is_begun).collect()
@@ -383,7 +383,7 @@ pub fn restore_aside(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     let parent = parent_of(path)?;
     for aside in asides_near(path) {
-        let Some(record) = swap::Record::read(&aside).filter(|record| record.names(name)) else { continue };
+        let Some(record) = swap::SwapJournal::read(&aside).filter(|record| record.names(name)) else { continue };
         let Some(_lock) = lock_of_leftover(&aside) else { continue };
         record.take_back(&aside, &parent)?;
         discard(&aside);

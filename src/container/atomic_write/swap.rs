@@ -21,7 +21,7 @@ const RECORD: &str = "names.json";
 
 /// Journal entry of one output.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Name {
+struct SwapEntry {
     name: OsString,
     /// Number of the new output on its disk, where available.
     new: Option<u64>,
@@ -31,7 +31,7 @@ struct Name {
 
 /// Journal: the outputs renamed together.
 #[derive(serde::Serialize, serde::Deserialize)]
-pub(super) struct Record(Vec<Name>);
+pub(super) struct SwapJournal(Vec<SwapEntry>);
 
 /// Number of a file or folder on its disk (the inode on Unix), which a rename does not change.
 fn number_of(path: &Path) -> Option<u64> {
@@ -46,21 +46,21 @@ pub(super) fn is_there(path: &Path) -> bool {
 }
 
 /// The three paths of one output.
-pub(super) struct Places {
+pub(super) struct OutputPaths {
     pub(super) target: PathBuf,
     pub(super) new: PathBuf,
     pub(super) old: PathBuf,
 }
 
-impl Places {
+impl OutputPaths {
     pub(super) fn of(name: &OsStr, scratch: &Path, parent: &Path) -> Self {
         Self { target: parent.join(name), new: scratch.join(NEW).join(name), old: scratch.join(OLD).join(name) }
     }
 }
 
-impl Name {
+impl SwapEntry {
     /// True when the new output has its name.
-    fn is_placed(&self, places: &Places) -> bool {
+    fn is_placed(&self, places: &OutputPaths) -> bool {
         match self.new {
             _ if self.goes => !is_there(&places.target),
             Some(number) => number_of(&places.target) == Some(number),
@@ -69,8 +69,8 @@ impl Name {
     }
 
     /// Undoes the renames of this output, if any.
-    fn take_back(&self, places: &Places) -> Result<()> {
-        let Places { target, new, old } = places;
+    fn take_back(&self, places: &OutputPaths) -> Result<()> {
+        let OutputPaths { target, new, old } = places;
         // An interrupted rollback may have left the new output here.
         let kept = is_there(old) && (self.new.is_none() || number_of(old) != self.new);
         let placed = !self.goes && self.is_placed(places);
@@ -91,11 +91,11 @@ impl Name {
     }
 }
 
-impl Record {
+impl SwapJournal {
     /// Renames every output to its name in `parent`, and what is there to the old copies.
     pub(super) fn place_each(&self, scratch: &Path, parent: &Path, check: &dyn Fn(&Path, &Path) -> Result<()>) -> Result<()> {
         for name in &self.0 {
-            let Places { target, new, old } = Places::of(&name.name, scratch, parent);
+            let OutputPaths { target, new, old } = OutputPaths::of(&name.name, scratch, parent);
             let failed = |result: io::Result<()>| result.io_at("rename the output", &target);
             if !is_there(&target) {
                 if !name.goes {
@@ -117,8 +117,9 @@ impl Record {
     }
 
     pub(super) fn of(names: &[OsString], gone: &[OsString], scratch: &Path) -> Self {
-        let new = names.iter().map(|name| Name { name: name.clone(), new: number_of(&scratch.join(NEW).join(name)), goes: false });
-        let goes = gone.iter().map(|name| Name { name: name.clone(), new: None, goes: true });
+        let new =
+            names.iter().map(|name| SwapEntry { name: name.clone(), new: number_of(&scratch.join(NEW).join(name)), goes: false });
+        let goes = gone.iter().map(|name| SwapEntry { name: name.clone(), new: None, goes: true });
         Self(new.chain(goes).collect())
     }
 
@@ -168,7 +169,7 @@ impl Record {
     /// True when every new output has its name.
     pub fn is_done(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
-            let places = Places::of(&name.name, scratch, parent);
+            let places = OutputPaths::of(&name.name, scratch, parent);
             name.is_placed(&places) && (name.goes || !is_there(&places.new) || is_there(&places.old))
         })
     }
@@ -176,7 +177,7 @@ impl Record {
     /// True when every output to be replaced still has its name.
     pub fn is_untouched(&self, scratch: &Path, parent: &Path) -> bool {
         self.0.iter().all(|name| {
-            let places = Places::of(&name.name, scratch, parent);
+            let places = OutputPaths::of(&name.name, scratch, parent);
             is_there(&places.target) && !name.is_placed(&places)
         })
     }
@@ -184,14 +185,14 @@ impl Record {
     /// Rolls back all renames, last first.
     pub fn take_back(&self, scratch: &Path, parent: &Path) -> Result<()> {
         for name in self.0.iter().rev() {
-            name.take_back(&Places::of(&name.name, scratch, parent))?;
+            name.take_back(&OutputPaths::of(&name.name, scratch, parent))?;
         }
         self.sync_targets(parent)
     }
 
     /// Syncs the directory entries of all outputs.
     fn sync_targets(&self, parent: &Path) -> Result<()> {
-        let folder_of = |name: &Name| parent.join(&name.name).parent().map(Path::to_owned);
+        let folder_of = |name: &SwapEntry| parent.join(&name.name).parent().map(Path::to_owned);
         let folders: BTreeSet<PathBuf> = self.0.iter().filter_map(folder_of).collect();
         if folders.len() > FOLDERS_SYNCED {
             return sync_tree(parent);
@@ -202,7 +203,7 @@ impl Record {
     /// Path of the old copy of an output; `None` when all new outputs are in place, or the old one was never moved.
     pub fn copy_of(&self, name: &OsStr, scratch: &Path, parent: &Path) -> Option<PathBuf> {
         let known = self.0.iter().find(|known| known.name == name)?;
-        let places = Places::of(name, scratch, parent);
+        let places = OutputPaths::of(name, scratch, parent);
         if self.is_done(scratch, parent) {
             return None;
         }

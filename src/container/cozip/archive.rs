@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::index::{IndexedMember, checked_index};
-use crate::container::{Directory, LocalFile, LocalHeader};
+use crate::container::{CentralDirectory, LocalFile, LocalHeader};
 use crate::error::{Cause, Error, Result};
 use crate::model::AssetPath;
 
@@ -14,7 +14,7 @@ pub struct CozipArchive {
     file: LocalFile,
     /// The metadata members of a remote archive that is as its writer left it.
     index: Option<Vec<IndexedMember>>,
-    directory: OnceLock<Directory>,
+    directory: OnceLock<CentralDirectory>,
 }
 
 impl CozipArchive {
@@ -40,12 +40,12 @@ impl CozipArchive {
     /// The central directory, read when it is first asked for.
     ///
     /// # Errors
-    /// As [`Directory::read`].
-    pub fn directory(&self) -> Result<&Directory> {
+    /// As [`CentralDirectory::read`].
+    pub fn directory(&self) -> Result<&CentralDirectory> {
         if let Some(directory) = self.directory.get() {
             return Ok(directory);
         }
-        let directory = Directory::read(&self.file)?;
+        let directory = CentralDirectory::read(&self.file)?;
         Ok(self.directory.get_or_init(|| directory))
     }
 
@@ -57,7 +57,7 @@ impl CozipArchive {
     /// Names of the metadata members at least.
     ///
     /// # Errors
-    /// As [`Directory::read`].
+    /// As [`CentralDirectory::read`].
     pub fn metadata_names(&self) -> Result<Vec<String>> {
         match &self.index {
             Some(members) => Ok(members.iter().map(|member| member.name.clone()).collect()),

@@ -12,11 +12,11 @@ use arrow::array::{Array, Int64Array, StringArray};
 use super::CozipArchive;
 use crate::container::data_files::data_files;
 use crate::container::part_files::PartFiles;
-use crate::container::synthetic_levels::{MadeLevel, Ranges, level_tables};
+use crate::container::synthetic_levels::{MadeLevel, RowRanges, level_tables};
 use crate::container::tortilla::join;
 use crate::container::{
-    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, Opening, Physical, asset_size, children_table,
-    read_collection, read_collection_file,
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, LocalFile, OpeningFacts, Physical, asset_size,
+    children_table, read_collection, read_collection_file,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::{Outside, Root};
@@ -39,20 +39,20 @@ const TABLES_MAX: usize = 1000;
 
 /// An opened TACO 3 dataset.
 pub struct Taco3Reader {
-    opening: Opening,
-    store: Store,
+    opening: OpeningFacts,
+    store: CozipStore,
     /// Paths below `DATA/`, by level and row.
     paths: Vec<Vec<String>>,
     /// The archive of each row by level, and its position there; empty unless the dataset is an index.
     sources: Vec<Vec<Arc<str>>>,
-    ranges: Vec<Ranges>,
+    ranges: Vec<RowRanges>,
     /// The tables that make up each level, with their numbers of rows.
     tables: Vec<Vec<(String, usize)>>,
     /// True when `taco:structure` is null: each sample is one file without a name (TACO 3 up to release 0.8.2).
     is_flat: bool,
 }
 
-enum Store {
+enum CozipStore {
     Zip(CozipArchive),
     Folder(Root),
     /// A remote folder, which cannot be listed: names of the tables it may contain.
@@ -62,7 +62,7 @@ enum Store {
     },
     /// An index over several archives.
     Index {
-        tables: Box<Store>,
+        tables: Box<CozipStore>,
         parts: PartFiles,
     },
 }
@@ -159,7 +159,7 @@ impl Taco3Reader {
     /// # Errors
     /// [`Kind::Format`](crate::error::Kind::Format), with the table, when a metadata table is missing or unreadable.
     pub fn open(path: &Path, base: Option<&Path>, ctx: &JobContext) -> Result<Self> {
-        let store = Store::open(path, base)?;
+        let store = CozipStore::open(path, base)?;
         let members = store.tables()?;
         let version = store.version(path, &members)?;
         let collection = settled(store.collection())?;
@@ -198,12 +198,12 @@ impl Taco3Reader {
         let ranges = made.iter().map(|level| level.ranges.clone().unwrap_or_default()).collect();
         let levels = LevelSet::of_tables(level_tables(made)?);
         let size_bytes = match &store {
-            Store::Zip(archive) => Some(archive.file().size_bytes()),
-            Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
+            CozipStore::Zip(archive) => Some(archive.file().size_bytes()),
+            CozipStore::Folder(_) | CozipStore::Remote { .. } | CozipStore::Index { .. } => None,
         };
         let info = ContainerInfo { format: Format::Taco3, path: path.to_owned(), size_bytes };
         version.expect_unchanged()?;
-        let opening = Opening::new(info, levels, collection, Vec::new()).of_version(version);
+        let opening = OpeningFacts::new(info, levels, collection, Vec::new()).of_version(version);
         Ok(Self { opening, store, paths, sources, ranges, tables, is_flat })
     }
 
@@ -232,8 +232,8 @@ impl Taco3Reader {
     /// The archive; `None` for a folder and an index.
     pub fn archive(&self) -> Option<&CozipArchive> {
         match &self.store {
-            Store::Zip(archive) => Some(archive),
-            Store::Folder(_) | Store::Remote { .. } | Store::Index { .. } => None,
+            CozipStore::Zip(archive) => Some(archive),
+            CozipStore::Folder(_) | CozipStore::Remote { .. } | CozipStore::Index { .. } => None,
         }
     }
 
@@ -253,8 +253,10 @@ impl Taco3Reader {
     /// When the name leads out of the folder of the archives.
     pub fn part_path(&self, name: &str) -> Result<PathBuf> {
         match &self.store {
-            Store::Index { parts, .. } => parts.path(name),
-            Store::Zip(_) | Store::Folder(_) | Store::Remote { .. } => Err(Error::usage("this dataset is not an index")),
+            CozipStore::Index { parts, .. } => parts.path(name),
+            CozipStore::Zip(_) | CozipStore::Folder(_) | CozipStore::Remote { .. } => {
+                Err(Error::usage("this dataset is not an index"))
+            }
         }
     }
 
@@ -269,12 +271,12 @@ impl Taco3Reader {
     /// When the folder or the central directory cannot be read.
     pub fn data_files(&self) -> Result<Option<Vec<String>>> {
         match &self.store {
-            Store::Zip(archive) => {
+            CozipStore::Zip(archive) => {
                 let names = archive.directory()?.entries.iter().filter_map(|entry| entry.name.strip_prefix("DATA/"));
                 Ok(Some(names.filter(|name| !name.ends_with('/')).map(str::to_owned).collect()))
             }
-            Store::Folder(root) => Ok(Some(data_files(&root.folder().join("DATA"))?)),
-            Store::Remote { .. } | Store::Index { .. } => Ok(None),
+            CozipStore::Folder(root) => Ok(Some(data_files(&root.folder().join("DATA"))?)),
+            CozipStore::Remote { .. } | CozipStore::Index { .. } => Ok(None),
         }
     }
 
@@ -282,16 +284,16 @@ impl Taco3Reader {
     /// tables are refused when the file is read.
     pub fn root(&self) -> Option<&Root> {
         match &self.store {
-            Store::Folder(root) => Some(root),
-            Store::Zip(_) | Store::Remote { .. } | Store::Index { .. } => None,
+            CozipStore::Folder(root) => Some(root),
+            CozipStore::Zip(_) | CozipStore::Remote { .. } | CozipStore::Index { .. } => None,
         }
     }
 
     /// The folder of the archives of an index; `None` for one dataset.
     pub fn parts_folder(&self) -> Option<&Path> {
         match &self.store {
-            Store::Index { parts, .. } => Some(parts.folder()),
-            Store::Zip(_) | Store::Folder(_) | Store::Remote { .. } => None,
+            CozipStore::Index { parts, .. } => Some(parts.folder()),
+            CozipStore::Zip(_) | CozipStore::Folder(_) | CozipStore::Remote { .. } => None,
         }
     }
 
@@ -308,7 +310,7 @@ impl Taco3Reader {
 
     /// True for the folder form.
     pub fn is_folder(&self) -> bool {
-        matches!(self.store, Store::Folder(_) | Store::Remote { .. })
+        matches!(self.store, CozipStore::Folder(_) | CozipStore::Remote { .. })
     }
 }
 
@@ -369,7 +371,7 @@ fn lists_archives(collection: &Collection) -> bool {
     collection.get("taco:sources").is_some_and(|sources| sources.get("partitions").is_some())
 }
 
-impl Store {
+impl CozipStore {
     fn open(path: &Path, base: Option<&Path>) -> Result<Self> {
         let index = |tables: Self, beside: PathBuf| {
             let parts = PartFiles::new(base.map_or(beside, Path::to_owned));
@@ -416,8 +418,8 @@ impl Store {
 
     fn member(&self, name: &str) -> Result<(AssetPath, u64)> {
         match self {
-            Store::Index { tables, .. } => tables.member(name),
-            Store::Folder(root) => {
+            CozipStore::Index { tables, .. } => tables.member(name),
+            CozipStore::Folder(root) => {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
                 }
@@ -425,7 +427,7 @@ impl Store {
                 let meta = root.file(name).map_err(|why| why.into_error("read the sample", &path))?;
                 Ok((AssetPath::file(path), meta.len()))
             }
-            Store::Remote { root, .. } => {
+            CozipStore::Remote { root, .. } => {
                 if !safe_relative(name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));
                 }
@@ -433,7 +435,7 @@ impl Store {
                 let size = asset_size(&asset)?;
                 Ok((asset, size))
             }
-            Store::Zip(archive) => archive.member(name),
+            CozipStore::Zip(archive) => archive.member(name),
         }
     }
 
@@ -447,7 +449,7 @@ impl Store {
     fn table(&self, name: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<(LevelTable, Option<String>)> {
         let (asset, size) = self.member(name)?;
         let slice = match (&asset, self) {
-            (AssetPath::Range { offset, .. }, Store::Zip(archive)) => archive.file().parquet(*offset, size)?,
+            (AssetPath::Range { offset, .. }, CozipStore::Zip(archive)) => archive.file().parquet(*offset, size)?,
             (AssetPath::File(path), _) => LocalFile::open(path)?.parquet(0, size)?,
             _ => return Err(Error::internal("a member is neither a file nor a range")),
         };
@@ -459,14 +461,14 @@ impl Store {
     /// Names of the files that may be level tables.
     fn files(&self, metadata: &str) -> Result<Vec<String>> {
         match self {
-            Store::Index { tables, .. } => tables.files(metadata),
-            Store::Zip(archive) => archive.metadata_names(),
-            Store::Folder(root) => {
+            CozipStore::Index { tables, .. } => tables.files(metadata),
+            CozipStore::Zip(archive) => archive.metadata_names(),
+            CozipStore::Folder(root) => {
                 let folder = root.folder().join(metadata);
                 let entries = std::fs::read_dir(&folder).io_at("read the folder", &folder)?;
                 Ok(entries.flatten().map(|entry| format!("{metadata}{}", entry.file_name().to_string_lossy())).collect())
             }
-            Store::Remote { tables, .. } => Ok(tables.clone()),
+            CozipStore::Remote { tables, .. } => Ok(tables.clone()),
         }
     }
 
@@ -484,7 +486,7 @@ impl Store {
     }
 }
 
-fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
+fn read_part(store: &CozipStore, name: String, member: &str, budget: &DecodeBudget, ctx: &JobContext) -> Result<Taco3Table> {
     let (table, stated_level) = store.table(member, budget, ctx)?;
     let rows = table.rows();
     // Names of folders may have two underscores, which are a `/` in the name of the file.
@@ -505,7 +507,7 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
     let paths = paths.ok_or_else(|| Error::format("the table has no column internal:relative_path"))?;
     let paths = (0..rows).map(|row| if paths.is_valid(row) { paths.value(row).to_owned() } else { String::new() }).collect();
     let mut sources: Vec<Arc<str>> = Vec::new();
-    if let Store::Index { .. } = store {
+    if let CozipStore::Index { .. } = store {
         let names = table.strings(SOURCE)?.ok_or_else(|| Error::format(format!("the table has no column {SOURCE}")))?;
         let mut last: Arc<str> = Arc::default();
         for row in 0..rows {
@@ -520,10 +522,15 @@ fn read_part(store: &Store, name: String, member: &str, budget: &DecodeBudget, c
 }
 
 /// A level, its tables with their numbers of rows, and by table the rows that tables below may refer to as parents.
-type Joined = (MadeLevel, Vec<(String, usize)>, HashMap<String, RowsById>);
+type JoinedLevel = (MadeLevel, Vec<(String, usize)>, HashMap<String, RowsById>);
 
 /// Combines the tables of one depth.
-fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<String, RowsById>, budget: &DecodeBudget) -> Result<Joined> {
+fn join_level(
+    depth: usize,
+    parts: Vec<Taco3Table>,
+    above: &HashMap<String, RowsById>,
+    budget: &DecodeBudget,
+) -> Result<JoinedLevel> {
     // Rows of one parent must be contiguous, so the tables of one depth are merged by parent.
     let tables: Vec<LevelTable> = parts.iter().map(|part| part.table.clone()).collect();
     let (batch, _) = join(&tables, budget)?;
@@ -588,7 +595,7 @@ fn join_level(depth: usize, parts: Vec<Taco3Table>, above: &HashMap<String, Rows
 }
 
 /// Byte ranges from the table; `None` for a folder.
-fn ranges_of(table: &LevelTable) -> Result<Option<Ranges>> {
+fn ranges_of(table: &LevelTable) -> Result<Option<RowRanges>> {
     let (offsets, sizes) = (table.integers("internal:offset")?, table.integers("internal:size")?);
     let (Some(offsets), Some(sizes)) = (offsets, sizes) else { return Ok(None) };
     let number = |column: &Int64Array, row: usize| column.is_valid(row).then(|| u64::try_from(column.value(row)).ok()).flatten();
@@ -609,7 +616,7 @@ fn mark_folders(levels: &mut [MadeLevel]) {
 }
 
 impl ContainerReader for Taco3Reader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 
@@ -625,8 +632,8 @@ impl ContainerReader for Taco3Reader {
         }
         let stated = self.ranges.get(level).and_then(|ranges| *ranges.get(row as usize)?);
         let parts = match &self.store {
-            Store::Index { parts, .. } => parts,
-            Store::Zip(archive) if archive.trusts_tables() => match stated {
+            CozipStore::Index { parts, .. } => parts,
+            CozipStore::Zip(archive) if archive.trusts_tables() => match stated {
                 Some((offset, size)) if archive.file().contains(offset, size) => {
                     return Ok((archive.file().range(offset, size), size));
                 }

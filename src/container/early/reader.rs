@@ -9,7 +9,7 @@ use super::tree::EarlyTree;
 use crate::container::data_files::data_files;
 use crate::container::synthetic_levels::{level_tables, with_gdal_paths};
 use crate::container::{
-    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, Opening, Physical, ZipReader, children_table,
+    ContainerInfo, ContainerReader, DatasetVersion, Format, LevelSet, OpeningFacts, Physical, ZipReader, children_table,
     read_collection_file,
 };
 use crate::error::{Error, IoContext, Result, settled};
@@ -23,13 +23,13 @@ const METADATA: &str = "METADATA/";
 
 /// An opened early dataset.
 pub struct EarlyReader {
-    opening: Opening,
-    store: Store,
+    opening: OpeningFacts,
+    store: EarlyStore,
     /// Path of the data of each row below `DATA/`, by level; see [`EarlyTree::files`].
     files: Vec<Vec<Option<Box<str>>>>,
 }
 
-enum Store {
+enum EarlyStore {
     Zip(Box<ZipReader>),
     Folder(Root),
 }
@@ -74,8 +74,8 @@ impl EarlyReader {
         let tables = tables.iter().zip(&tree.files).map(|(table, files)| with_gdal_paths(table, gdal_paths(files, path)));
         let levels = LevelSet::of_tables(tables.collect::<Result<_>>()?);
         let notes = vec![note(tr!("The level tables are Avro, as tacotoolbox 0.9 to 0.15 wrote them; TACO 2.0 has Parquet."))];
-        let opening = Opening::new(info, levels, collection, notes).of_version(version);
-        Ok(Self { opening, store: Store::Folder(root), files: tree.files })
+        let opening = OpeningFacts::new(info, levels, collection, notes).of_version(version);
+        Ok(Self { opening, store: EarlyStore::Folder(root), files: tree.files })
     }
 
     /// The archive as an early dataset, if it is one; otherwise the archive itself.
@@ -104,13 +104,13 @@ impl EarlyReader {
         // TACO_HEADER of tacotoolbox 0.7 lists too few tables.
         let others = zip.notes().iter().filter(|other| other.rule != Rule::ZipHeader);
         let notes = others.cloned().chain([note(found)]).collect();
-        let opening = Opening::new(info, LevelSet::of_tables(level_tables(levels)?), Ok(zip.collection().clone()), notes);
-        Ok(Ok(Self { opening, store: Store::Zip(Box::new(zip)), files: tree.files }))
+        let opening = OpeningFacts::new(info, LevelSet::of_tables(level_tables(levels)?), Ok(zip.collection().clone()), notes);
+        Ok(Ok(Self { opening, store: EarlyStore::Zip(Box::new(zip)), files: tree.files }))
     }
 
     /// True for a FOLDER.
     pub fn is_folder(&self) -> bool {
-        matches!(self.store, Store::Folder(_))
+        matches!(self.store, EarlyStore::Folder(_))
     }
 }
 
@@ -145,7 +145,7 @@ fn unreadable(name: &str, error: Error) -> Error {
 }
 
 impl ContainerReader for EarlyReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 
@@ -167,11 +167,11 @@ impl ContainerReader for EarlyReader {
         };
         let name = format!("DATA/{file}");
         match &self.store {
-            Store::Zip(zip) => {
+            EarlyStore::Zip(zip) => {
                 let (offset, size) = zip.member_range(&name)?;
                 Ok((zip.file().range(offset, size), size))
             }
-            Store::Folder(root) => {
+            EarlyStore::Folder(root) => {
                 let path = root.path(&name);
                 if !safe_relative(&name) {
                     return Err(Error::format("this path leads outside the dataset").at(name.escape_default()));

@@ -4,7 +4,9 @@ use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
 use crate::container::table_files::{TableFiles, read_tables};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, RowSource, asset_size};
+use crate::container::{
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical, RowSource, asset_size,
+};
 use crate::error::{Error, Result};
 use crate::files::Root;
 use crate::jobs::JobContext;
@@ -14,7 +16,7 @@ use crate::table::{LevelTable, TableHead};
 
 /// An opened FOLDER.
 pub struct FolderReader {
-    opening: Opening,
+    opening: OpeningFacts,
     root: Root,
 }
 
@@ -28,7 +30,7 @@ impl FolderReader {
         forget_below(&place_below(path, "DATA"));
         let TableFiles { heads, collection, version } = read_tables(path, "METADATA/")?;
         let info = ContainerInfo { format: Format::Folder, path: path.to_owned(), size_bytes: None };
-        let opening = Opening::new(info, LevelSet::new(heads), collection, Vec::new()).of_version(version);
+        let opening = OpeningFacts::new(info, LevelSet::new(heads), collection, Vec::new()).of_version(version);
         Ok(Self { opening, root: Root::new(path) })
     }
 
@@ -72,7 +74,7 @@ impl FolderReader {
 }
 
 impl ContainerReader for FolderReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 use bytes::Bytes;
 
 use crate::container::atomic_write::{ObjectFolder, PartialFolder, check_space};
-use crate::container::sample_bytes::{PlannedFile, Sources, WHOLE_MAX};
+use crate::container::sample_bytes::{CopySources, WHOLE_MAX, WholeLocalFile};
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::{JobContext, try_map};
@@ -30,7 +30,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, 0)?;
     check_names(&plan, ctx)?;
-    let sources = Sources::of_version(&assembly.version, options.on_damage);
+    let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     if is_remote(&options.target) {
         return write_objects(assembly, &plan, options, sources, ctx);
@@ -84,7 +84,7 @@ fn write_objects(
     assembly: &Assembly,
     plan: &BuildPlan,
     options: &BuildOptions,
-    sources: Sources,
+    sources: CopySources,
     ctx: &JobContext,
 ) -> Result<Built> {
     refuse_own_objects(assembly, &options.target)?;
@@ -132,7 +132,7 @@ struct Sending<'a> {
     assembly: &'a Assembly,
     plan: &'a BuildPlan,
     options: &'a BuildOptions,
-    sources: &'a Sources,
+    sources: &'a CopySources,
     output: &'a ObjectFolder,
     ctx: &'a JobContext,
 }
@@ -295,10 +295,10 @@ fn make_folders(root: &Path, plan: &BuildPlan) -> Result<()> {
     Ok(())
 }
 
-fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &Sources, ctx: &JobContext) -> Result<()> {
+fn copy(source: &RowSource, name: &dyn Fn() -> String, target: &Path, sources: &CopySources, ctx: &JobContext) -> Result<()> {
     match source {
         RowSource::Asset { path: AssetPath::File(from), size, modified } if !is_remote(from) => {
-            let mut input = PlannedFile::open(from, *size, *modified)?;
+            let mut input = WholeLocalFile::open(from, *size, *modified)?;
             // `create_new`, so nothing is overwritten on a file system that treats `A.tif` and `a.tif` as one name. Permissions
             // are not copied: a read-only source gives a writable copy.
             let mut output = File::create_new(target).io_at("write the output", target)?;

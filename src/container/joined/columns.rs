@@ -23,7 +23,7 @@ pub enum JoinMode {
 
 /// A column that is missing in a dataset or differs in type.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct ColumnChange {
+pub struct JoinedColumnChange {
     /// Its level.
     pub level: usize,
     /// Its name.
@@ -36,7 +36,7 @@ pub struct ColumnChange {
     pub types: Option<(String, String)>,
 }
 
-impl fmt::Display for ColumnChange {
+impl fmt::Display for JoinedColumnChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { level, column, dropped, lacking, types } = self;
         if let Some((one, other)) = types {
@@ -65,7 +65,7 @@ pub struct SourceColumns {
 /// # Errors
 /// [`Kind::Invalid`](crate::error::Kind::Invalid) with [`JoinMode::Strict`] or [`JoinMode::FillMissing`] when types do not match,
 /// and [`Kind::Format`](crate::error::Kind::Format) when `id` or `type` is missing.
-pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<ColumnChange>)> {
+pub fn join(sources: &[&SourceColumns], mode: JoinMode) -> Result<(Vec<Schema>, Vec<JoinedColumnChange>)> {
     let (mut changes, mut faults) = (Vec::new(), Vec::new());
     let count = sources.first().map_or(0, |source| source.levels.len());
     let mut levels = Vec::with_capacity(count);
@@ -122,7 +122,7 @@ fn joined_field(
     level: usize,
     name: &str,
     mode: JoinMode,
-    changes: &mut Vec<ColumnChange>,
+    changes: &mut Vec<JoinedColumnChange>,
     faults: &mut Vec<String>,
 ) -> Option<Field> {
     let mut found: Option<(&str, DataType)> = None;
@@ -147,7 +147,7 @@ fn joined_field(
         let types = (dtype_name(&known), dtype_name(dtype));
         if mode == JoinMode::Intersection {
             let column = name.to_owned();
-            changes.push(ColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
+            changes.push(JoinedColumnChange { level, column, dropped: true, lacking: Vec::new(), types: Some(types) });
             return None;
         }
         if !other_types.contains(&dtype) {
@@ -166,7 +166,7 @@ fn joined_field(
         return None;
     }
     let dropped = mode == JoinMode::Intersection;
-    changes.push(ColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
+    changes.push(JoinedColumnChange { level, column: name.to_owned(), dropped, lacking, types: None });
     (!dropped).then(|| Field::new(name, dtype, true))
 }
 

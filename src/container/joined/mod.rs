@@ -6,5 +6,5 @@ mod reader;
 mod rows;
 mod sources;
 
-pub use columns::{ColumnChange, JoinMode};
+pub use columns::{JoinMode, JoinedColumnChange};
 pub use reader::{JoinedPart, JoinedReader};

@@ -8,12 +8,12 @@ use arrow::datatypes::{Field, Schema};
 use rayon::prelude::*;
 use tempfile::{SpooledData, SpooledTempFile};
 
-use super::columns::{ColumnChange, JoinMode, SourceColumns, join};
+use super::columns::{JoinMode, JoinedColumnChange, SourceColumns, join};
 use super::rows::{LevelRows, with_internal};
-use super::sources::Sources;
+use super::sources::JoinedSources;
 use crate::container::merge_collections::{PartFacts, merged, sources_of, summed};
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, Opening, Physical, RowSource, detect,
+    ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpenOptions, OpeningFacts, Physical, RowSource, detect,
     field_schema_of, read_collection_file,
 };
 use crate::error::{Error, IoContext, Kind, Result};
@@ -37,16 +37,16 @@ pub struct JoinedPart {
 
 /// Several datasets opened as one.
 pub struct JoinedReader {
-    opening: Opening,
-    sources: Sources,
+    opening: OpeningFacts,
+    sources: JoinedSources,
     /// For each level, the first row of each dataset, followed by the total number of rows.
     starts: Vec<Vec<u32>>,
-    changes: Vec<ColumnChange>,
+    changes: Vec<JoinedColumnChange>,
     listed: Option<Vec<JoinedPart>>,
 }
 
 /// Facts collected on the first look at a dataset.
-struct Looked {
+struct DatasetFacts {
     facts: PartFacts,
     columns: SourceColumns,
     collection: Collection,
@@ -67,9 +67,9 @@ impl JoinedReader {
         {
             return Err(Error::usage("this dataset is given twice").at_path(twice));
         }
-        let sources = Sources::new(paths.to_vec(), options);
+        let sources = JoinedSources::new(paths.to_vec(), options);
         ctx.stage(tr!("Comparing the datasets"), Some(paths.len() as u64));
-        let looked: Vec<Looked> = try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
+        let looked: Vec<DatasetFacts> = try_map(0..paths.len(), |_, index| look(&sources, index, ctx))?;
         let info = ContainerInfo { format: Format::Joined, path: first.clone(), size_bytes: None };
         let mut joined = Self::of(info, sources, &looked, mode, ctx)?;
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
@@ -107,7 +107,7 @@ impl JoinedReader {
             false => std::path::absolute(path).io_at("find the folder of the collection", path)?.parent().map(Path::to_owned),
         };
         let folder = options.base_path.clone().or(beside).unwrap_or_default();
-        let all = Sources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
+        let all = JoinedSources::new(names.iter().map(|name| place_below(&folder, name)).collect(), options);
         ctx.stage(tr!("Opening the parts"), Some(names.len() as u64));
         let root = Root::new(&folder);
         let look_at = |index: usize| {
@@ -126,7 +126,7 @@ impl JoinedReader {
             }
             look(&all, index, ctx)
         };
-        let looked: Vec<Result<Looked>> = (0..names.len()).into_par_iter().map(look_at).collect();
+        let looked: Vec<Result<DatasetFacts>> = (0..names.len()).into_par_iter().map(look_at).collect();
         let (mut found, mut notes, mut listed, mut opened) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (index, (name, looked)) in names.into_iter().zip(looked).enumerate() {
             let says = match looked {
@@ -160,7 +160,7 @@ impl JoinedReader {
         Ok(joined)
     }
 
-    fn of(info: ContainerInfo, sources: Sources, looked: &[Looked], mode: JoinMode, ctx: &JobContext) -> Result<Self> {
+    fn of(info: ContainerInfo, sources: JoinedSources, looked: &[DatasetFacts], mode: JoinMode, ctx: &JobContext) -> Result<Self> {
         let facts: Vec<PartFacts> = looked.iter().map(|looked| looked.facts.clone()).collect();
         summed(&facts, false)?;
         let columns: Vec<&SourceColumns> = looked.iter().map(|looked| &looked.columns).collect();
@@ -194,7 +194,7 @@ impl JoinedReader {
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        let opening = Opening::new(info, levels, Ok(Collection::default()), Vec::new()).of_version(sources.version());
+        let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), Vec::new()).of_version(sources.version());
         Ok(Self { opening, sources, starts, changes, listed: None })
     }
 
@@ -220,7 +220,7 @@ impl JoinedReader {
     }
 
     /// Columns that were dropped or filled with nulls, and why.
-    pub fn changes(&self) -> &[ColumnChange] {
+    pub fn changes(&self) -> &[JoinedColumnChange] {
         &self.changes
     }
 
@@ -235,7 +235,7 @@ impl JoinedReader {
     }
 }
 
-fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
+fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<DatasetFacts> {
     ctx.check()?;
     let reader = sources.get(index, ctx)?;
     let name = sources.places().get(index).map(|place| place.name.clone()).unwrap_or_default();
@@ -252,12 +252,12 @@ fn look(sources: &Sources, index: usize, ctx: &JobContext) -> Result<Looked> {
     let facts = PartFacts { name, id: collection.id().to_owned(), extent, pit };
     let rows = (0..levels.count()).map(|level| levels.rows(level) as u32).collect();
     ctx.step(1);
-    Ok(Looked { facts, columns, collection, rows })
+    Ok(DatasetFacts { facts, columns, collection, rows })
 }
 
 /// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked temporary file. Rows are streamed
 /// with one dataset open at a time.
-fn level_of(sources: &Sources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
+fn level_of(sources: &JoinedSources, starts: &[Vec<u32>], level: usize, schema: Schema, ctx: &JobContext) -> Result<TableHead> {
     ctx.stage(&tr!("Joining level {level}", level), None);
     let schema = Arc::new(schema);
     spooled(LEVEL_IN_MEMORY, &schema, |sink| {
@@ -305,7 +305,7 @@ fn spool_folder() -> PathBuf {
 }
 
 impl ContainerReader for JoinedReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 

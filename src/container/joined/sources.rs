@@ -14,7 +14,7 @@ const OPEN_MAX: usize = 64;
 
 /// Path and name of one dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SourceOffset {
     /// The file or folder.
     pub path: PathBuf,
     /// Name in messages and in `internal:source_file`: the file name, or the path where file names are not unique.
@@ -46,15 +46,15 @@ impl FirstVersion {
 }
 
 /// All datasets, in order.
-pub struct Sources {
-    places: Vec<Place>,
+pub struct JoinedSources {
+    places: Vec<SourceOffset>,
     versions: Vec<OnceLock<FirstVersion>>,
     options: OpenOptions,
     /// Least recently used first.
     open: Mutex<Vec<(usize, Arc<dyn ContainerReader>)>>,
 }
 
-impl Sources {
+impl JoinedSources {
     /// Opens nothing yet.
     pub fn new(paths: Vec<PathBuf>, options: &OpenOptions) -> Self {
         let short = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -64,9 +64,9 @@ impl Sources {
         let place = |(path, name): (PathBuf, &Option<String>)| {
             let unique = name.as_ref().filter(|name| counts.get(name.as_str()) == Some(&1));
             let name = unique.cloned().unwrap_or_else(|| path.display().to_string());
-            Place { path, name }
+            SourceOffset { path, name }
         };
-        let places: Vec<Place> = paths.into_iter().zip(&names).map(place).collect();
+        let places: Vec<SourceOffset> = paths.into_iter().zip(&names).map(place).collect();
         let versions = places.iter().map(|_| OnceLock::new()).collect();
         let options = OpenOptions { with: Vec::new(), ..options.clone() };
         Self { places, versions, options, open: Mutex::default() }
@@ -90,7 +90,7 @@ impl Sources {
     }
 
     /// Paths and names, in order.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[SourceOffset] {
         &self.places
     }
 

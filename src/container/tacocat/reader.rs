@@ -10,7 +10,7 @@ use crate::container::part_files::PartFiles;
 use crate::container::table_files::{TableFiles, read_tables, unreadable};
 use crate::container::zip::HEADER_END;
 use crate::container::{
-    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, Opening, Physical, ZipReader, read_collection,
+    ByteSource, ContainerInfo, ContainerReader, Format, HeaderEntry, LevelSet, OpeningFacts, Physical, ZipReader, read_collection,
 };
 use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Outside;
@@ -20,7 +20,7 @@ use crate::table::{LevelTable, TableHead};
 
 /// An opened TACOCAT.
 pub struct TacocatReader {
-    opening: Opening,
+    opening: OpeningFacts,
     parts: PartFiles,
     /// For each part, whether the ranges in the index tile its data; computed for remote parts only.
     tiling: OnceLock<Vec<bool>>,
@@ -60,7 +60,7 @@ impl TacocatReader {
 
     fn of_parts(info: ContainerInfo, heads: Vec<TableHead>, read: Result<Collection>, base: Option<&Path>) -> Result<Self> {
         let folder = base.map_or_else(|| folder_beside(&info.path), |base| Ok(base.to_owned()))?;
-        let opening = Opening::new(info, LevelSet::of_parts(heads), read, Vec::new());
+        let opening = OpeningFacts::new(info, LevelSet::of_parts(heads), read, Vec::new());
         Ok(Self { opening, parts: PartFiles::new(folder), tiling: OnceLock::new() })
     }
 
@@ -179,7 +179,7 @@ fn folder_beside(path: &Path) -> Result<PathBuf> {
 }
 
 impl ContainerReader for TacocatReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 

@@ -133,7 +133,7 @@ pub fn chained_level(table: &LevelTable, rows_above: usize, data: std::ops::Rang
 
 /// One chunk of a sample, read from the last object of the list.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Chunk {
+pub struct SampleChunk {
     /// How the chunk is stored; `places` has one entry, the chunk's range in the file.
     pub layout: ChunkLayout,
     /// First band, row and column.
@@ -226,7 +226,7 @@ fn table_of(columns: Vec<(String, ArrayRef)>) -> Result<RecordBatch> {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage), with the number of chunks, when the sample has no such chunk;
 /// [`Kind::Format`](crate::error::Kind::Format) when a column is missing or a value is invalid.
-pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<Chunk> {
+pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Result<SampleChunk> {
     let column = |name: &str| table.integers(name)?.ok_or_else(|| Error::format(format!("the chunks have no column {name}")));
     let (levels, rows, indices) = (column("chunk:level")?, column(ROOT)?, column("chunk:index")?);
     let of_sample: Vec<usize> =
@@ -288,7 +288,7 @@ pub fn find_chunk(table: &LevelTable, level: usize, row: u32, index: u64) -> Res
         predictor: number("chunk:predictor")?,
         places: vec![(number("tortilla:offset")?, number("tortilla:length")?)],
     };
-    Ok(Chunk { layout, start, count })
+    Ok(SampleChunk { layout, start, count })
 }
 
 /// The object of one level: the footers of its tortillas concatenated, with offsets in the file and the parent's row. `tortillas`

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 use super::header::{HEADER_SIZE, TortillaHeader};
 use crate::container::atomic_write::{PartialFile, check_space, write_at};
-use crate::container::sample_bytes::Sources;
+use crate::container::sample_bytes::CopySources;
 use crate::container::{LocalFile, RowSource};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -101,7 +101,7 @@ pub fn copy_changed(
     // Reads the version that the offsets refer to.
     let whole = RowSource::asset(source.range(0, size), size);
     ctx.stage(tr!("Copying"), None);
-    let (sources, name) = (Sources::default(), || source.path().display().to_string());
+    let (sources, name) = (CopySources::default(), || source.path().display().to_string());
     sources.stream(&whole, &name, ctx, &mut |chunk| out.write_all(chunk).io_at("write the output", output))?;
     sources.finish()?;
     let header = change_tortilla(partial.path(), data_end, change)?;

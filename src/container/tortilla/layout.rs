@@ -27,11 +27,11 @@ pub struct TortillaDraft {
     /// `tortilla:id`, `tortilla:file_format` and all other columns except offset and length; one row per item.
     pub footer: RecordBatch,
     /// Data of the items; same length as `footer`.
-    pub items: Vec<Item>,
+    pub items: Vec<TortillaItem>,
 }
 
 /// Data of one item.
-pub enum Item {
+pub enum TortillaItem {
     /// Existing bytes, which may be a whole nested tortilla.
     Source(RowSource),
     /// A nested tortilla to be written from its items.
@@ -68,8 +68,8 @@ pub struct TortillaOptions {
 }
 
 /// A tortilla with all sizes known.
-pub(super) struct Planned {
-    pub pieces: Vec<Piece>,
+pub(super) struct PlannedTortilla {
+    pub pieces: Vec<TortillaPiece>,
     size: u64,
     pub footer: Bytes,
     pub footer_at: u64,
@@ -77,32 +77,32 @@ pub(super) struct Planned {
     pub table: RecordBatch,
 }
 
-pub(super) enum Piece {
+pub(super) enum TortillaPiece {
     Source(RowSource),
-    Nested(Box<Planned>),
+    Nested(Box<PlannedTortilla>),
 }
 
-pub(super) fn planned_items(items: Vec<Item>, ctx: &JobContext) -> Result<Vec<Piece>> {
+pub(super) fn planned_items(items: Vec<TortillaItem>, ctx: &JobContext) -> Result<Vec<TortillaPiece>> {
     try_map(items, |_, item| {
         ctx.check()?;
         Ok(match item {
-            Item::Source(source) => Piece::Source(source),
-            Item::Nested(inner) => Piece::Nested(Box::new(place(&inner.footer, planned_items(inner.items, ctx)?)?)),
+            TortillaItem::Source(source) => TortillaPiece::Source(source),
+            TortillaItem::Nested(inner) => TortillaPiece::Nested(Box::new(place(&inner.footer, planned_items(inner.items, ctx)?)?)),
         })
     })
 }
 
-impl Piece {
+impl TortillaPiece {
     fn size(&self) -> u64 {
         match self {
-            Piece::Source(source) => source.size_bytes(),
-            Piece::Nested(planned) => planned.size,
+            TortillaPiece::Source(source) => source.size_bytes(),
+            TortillaPiece::Nested(planned) => planned.size,
         }
     }
 }
 
 /// Numbers of rows of each part: consecutive samples, greedily up to the size limit.
-pub(super) fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
+pub(super) fn grouped(pieces: &[TortillaPiece], part_bytes: Option<u64>) -> Result<Vec<usize>> {
     let Some(most) = part_bytes else { return Ok(vec![pieces.len()]) };
     let mut groups = vec![0];
     let mut filled = 0u64;
@@ -125,7 +125,7 @@ pub(super) fn grouped(pieces: &[Piece], part_bytes: Option<u64>) -> Result<Vec<u
 }
 
 /// Places items contiguously after the header, and encodes the footer with their offsets.
-pub(super) fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned> {
+pub(super) fn place(footer: &RecordBatch, pieces: Vec<TortillaPiece>) -> Result<PlannedTortilla> {
     let mut offsets = Vec::with_capacity(pieces.len());
     let mut lengths = Vec::with_capacity(pieces.len());
     let mut at = HEADER_SIZE;
@@ -137,7 +137,7 @@ pub(super) fn place(footer: &RecordBatch, pieces: Vec<Piece>) -> Result<Planned>
     }
     let table = with_places(footer, offsets, lengths)?;
     let footer = footer_bytes(&table)?;
-    Ok(Planned { size: at + footer.len() as u64, footer_at: at, footer, table, pieces })
+    Ok(PlannedTortilla { size: at + footer.len() as u64, footer_at: at, footer, table, pieces })
 }
 
 /// The table with `tortilla:offset` and `tortilla:length` inserted after `tortilla:data_split`, as the Python tools write them.
@@ -208,7 +208,7 @@ pub fn parts_called(target: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// The linked list of tables of a streamable dataset: every level, then the chunks.
-pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
+pub(super) fn streamed(root: &PlannedTortilla, ctx: &JobContext) -> Result<(Bytes, (u64, u64))> {
     ctx.stage(tr!("Finding the chunks"), None);
     let rows = Int64Array::from_iter_values(0..root.table.num_rows() as i64);
     let mut fields: Vec<Field> = root.table.schema().fields().iter().map(|field| field.as_ref().clone()).collect();
@@ -220,7 +220,7 @@ pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64,
     let mut objects = vec![top];
     let mut chunks = Vec::new();
     // The tortillas of a level, each with its offset and the number of its first row.
-    let mut level: Vec<(&Planned, u64, u32)> = vec![(root, 0, 0)];
+    let mut level: Vec<(&PlannedTortilla, u64, u32)> = vec![(root, 0, 0)];
     while !level.is_empty() {
         ctx.check()?;
         let depth = objects.len() - 1;
@@ -235,14 +235,14 @@ pub(super) fn streamed(root: &Planned, ctx: &JobContext) -> Result<(Bytes, (u64,
             for (number, piece) in planned.pieces.iter().enumerate() {
                 let row = first + number as u32;
                 match piece {
-                    Piece::Source(source) => {
+                    TortillaPiece::Source(source) => {
                         if let Some(layout) = layout_of(source)? {
                             let id =
                                 ids.filter(|ids| ids.is_valid(number)).map_or(String::new(), |ids| ids.value(number).to_owned());
                             chunks.push(SampleChunks { sample: (depth, row), id, base: at, layout });
                         }
                     }
-                    Piece::Nested(inner) => {
+                    TortillaPiece::Nested(inner) => {
                         tables.push((inner.table.clone(), at, row));
                         below.push((&**inner, at, next_row));
                         next_row += inner.table.num_rows() as u32;
@@ -291,7 +291,7 @@ mod tests {
     use crate::container::{ContainerReader, TortillaReader};
     use arrow::array::StringArray;
 
-    fn draft(ids: &[&str], formats: &[&str], items: Vec<Item>) -> TortillaDraft {
+    fn draft(ids: &[&str], formats: &[&str], items: Vec<TortillaItem>) -> TortillaDraft {
         let text = |values: &[&str]| Arc::new(StringArray::from_iter_values(values)) as ArrayRef;
         let footer = RecordBatch::try_from_iter_with_nullable([
             ("tortilla:id", text(ids), true),
@@ -301,8 +301,8 @@ mod tests {
         TortillaDraft { footer: footer.expect("is a batch"), items }
     }
 
-    fn bytes(text: &str) -> Item {
-        Item::Source(RowSource::Bytes(Bytes::copy_from_slice(text.as_bytes())))
+    fn bytes(text: &str) -> TortillaItem {
+        TortillaItem::Source(RowSource::Bytes(Bytes::copy_from_slice(text.as_bytes())))
     }
 
     #[test]
@@ -312,7 +312,7 @@ mod tests {
         let ctx = JobContext::default();
         let options = options(target.clone());
         let inner = draft(&["x", "y"], &["BYTES", "BYTES"], vec![bytes("first"), bytes("second")]);
-        let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![Item::Nested(Box::new(inner)), bytes("third")]);
+        let whole = draft(&["a", "b"], &["TORTILLA", "BYTES"], vec![TortillaItem::Nested(Box::new(inner)), bytes("third")]);
         let built = write_tortilla(whole, &options, &ctx).expect("writes");
         assert_eq!((built.samples, built.roots, built.files), (4, 2, 3));
         assert_eq!(built.bytes, std::fs::metadata(&target).expect("is there").len());
@@ -362,7 +362,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
         let options = TortillaOptions { part_bytes: Some(1), ..options(folder.path().join("x.tortilla")) };
-        let write = |items: Vec<Item>, overwrite: bool| {
+        let write = |items: Vec<TortillaItem>, overwrite: bool| {
             let ids: Vec<&str> = ["a", "b", "c", "d"].into_iter().take(items.len()).collect();
             let formats = vec!["BYTES"; items.len()];
             write_tortilla(draft(&ids, &formats, items), &TortillaOptions { overwrite, ..options.clone() }, &ctx)
@@ -377,7 +377,7 @@ mod tests {
             assert_eq!(names_in(folder.path()), there);
         }
         let missing = RowSource::asset(AssetPath::file(folder.path().join("gone")), 3);
-        assert!(write(vec![bytes("1"), bytes("2"), Item::Source(missing)], true).is_err());
+        assert!(write(vec![bytes("1"), bytes("2"), TortillaItem::Source(missing)], true).is_err());
         assert_eq!(names_in(folder.path()), there, "a set that can't be written leaves what was there");
         assert_eq!(std::fs::read(folder.path().join(there[0])).expect("reads"), b"old");
         write((0..4).map(|_| bytes("1")).collect(), true).expect("writes");
@@ -430,8 +430,10 @@ mod tests {
         let formats: ArrayRef = Arc::new(StringArray::from(vec!["GTiff"]));
         let footer =
             RecordBatch::try_from_iter_with_nullable([("tortilla:id", ids, true), ("tortilla:file_format", formats, true)]);
-        let draft =
-            TortillaDraft { footer: footer.expect("is a batch"), items: vec![Item::Source(RowSource::Bytes(Bytes::from(tiff)))] };
+        let draft = TortillaDraft {
+            footer: footer.expect("is a batch"),
+            items: vec![TortillaItem::Source(RowSource::Bytes(Bytes::from(tiff)))],
+        };
         let target = folder.path().join("x.tortilla");
         write_tortilla(draft, &TortillaOptions { stream: true, ..options(target.clone()) }, &ctx).expect("writes");
         let reader = TortillaReader::open_file(&target, &ctx).expect("opens");

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::chain::{Chunk, chained_level, find_chunk, read_chain};
+use super::chain::{SampleChunk, chained_level, find_chunk, read_chain};
 use super::header::{HEADER_SIZE, part_name};
 use super::parts::{PartSet, pattern};
-use super::scan::{Footers, Scan, ScannedLevel, Tortilla, duplicate_column, duplicate_names, read_level, read_tortilla, scan};
+use super::scan::{
+    Footers, ScannedLevel, TortillaFile, TortillaScan, duplicate_column, duplicate_names, read_level, read_tortilla, scan,
+};
 use crate::container::synthetic_levels::{MadeLevel, level_tables};
-use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, Opening, Physical, read_collection};
+use crate::container::{ContainerInfo, ContainerReader, Format, LevelSet, LocalFile, OpeningFacts, Physical, read_collection};
 use crate::error::{Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Report, Rule};
@@ -18,9 +20,9 @@ use crate::table::LevelTable;
 
 /// An opened dataset of the first generation.
 pub struct TortillaReader {
-    opening: Opening,
+    opening: OpeningFacts,
     files: Vec<LocalFile>,
-    roots: Vec<Tortilla>,
+    roots: Vec<TortillaFile>,
     widened: Vec<(usize, super::join::Widened)>,
     chunks: Option<LevelTable>,
 }
@@ -67,7 +69,7 @@ impl TortillaReader {
             Some((levels, chunks)) => (levels, Some(chunks)),
             None => {
                 let scanned = scan(&files, roots.clone(), &footers, ctx);
-                let Scan { levels, findings } = scanned.map_err(|error| unreadable(error, path))?;
+                let TortillaScan { levels, findings } = scanned.map_err(|error| unreadable(error, path))?;
                 notes.absorb(findings);
                 (levels, None)
             }
@@ -93,7 +95,7 @@ impl TortillaReader {
         let size_bytes = Some(files.iter().map(LocalFile::size_bytes).sum());
         let info = ContainerInfo { format, path: path.to_owned(), size_bytes };
         notes.fold();
-        Ok(Self { opening: Opening::new(info, levels, collection, notes.findings), files, roots, widened, chunks })
+        Ok(Self { opening: OpeningFacts::new(info, levels, collection, notes.findings), files, roots, widened, chunks })
     }
 
     /// The files, sorted by part number.
@@ -102,7 +104,7 @@ impl TortillaReader {
     }
 
     /// The outermost tortilla of each file.
-    pub fn roots(&self) -> &[Tortilla] {
+    pub fn roots(&self) -> &[TortillaFile] {
         &self.roots
     }
 
@@ -121,7 +123,7 @@ impl TortillaReader {
     /// # Errors
     /// [`Kind::Usage`] when the dataset is not streamable or the sample has no such chunk; [`Kind::Format`] when the chunk lies
     /// outside the file.
-    pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(Chunk, AssetPath)> {
+    pub fn chunk(&self, level: usize, row: u32, index: u64) -> Result<(SampleChunk, AssetPath)> {
         let Some(chunks) = &self.chunks else {
             let error = Error::usage("this dataset is not streamable: its footer has no chunks");
             return Err(error.hint("`compile --stream` makes one that is"));
@@ -189,7 +191,7 @@ type Chained = (Vec<ScannedLevel>, LevelTable);
 
 fn chained(
     file: &LocalFile,
-    root: &mut Tortilla,
+    root: &mut TortillaFile,
     footers: &Footers,
     notes: &mut Report,
     ctx: &JobContext,
@@ -198,7 +200,7 @@ fn chained(
     let mut read = || -> Result<(Vec<(u64, u64)>, Chained)> {
         let mut objects = read_chain(file, root.header.footer, &pointer, footers, ctx)?;
         let Some((last, chunks)) = objects.pop() else { return Err(Error::internal("a chain without objects")) };
-        let mut top = Scan::default();
+        let mut top = TortillaScan::default();
         let first = read_level(std::slice::from_ref(&*root), 0, footers, &mut top)?;
         notes.absorb(top.findings);
         let mut levels = vec![first];
@@ -236,14 +238,14 @@ fn name_of(path: &Path) -> Arc<str> {
 }
 
 /// COLLECTION of the first TACO among the parts; empty for a TORTILLA.
-fn collection_of(files: &[LocalFile], roots: &[Tortilla]) -> Result<Collection> {
+fn collection_of(files: &[LocalFile], roots: &[TortillaFile]) -> Result<Collection> {
     let stored = files.iter().zip(roots).find_map(|(file, root)| root.header.collection.map(|place| (file, place)));
     let Some((file, (offset, length))) = stored else { return Ok(Collection::default()) };
     read_collection(file, offset, length)
 }
 
 impl ContainerReader for TortillaReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 

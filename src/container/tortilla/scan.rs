@@ -32,7 +32,7 @@ pub const NESTED: &str = "TORTILLA";
 
 /// One tortilla: a file or a byte range of one.
 #[derive(Clone)]
-pub struct Tortilla {
+pub struct TortillaFile {
     /// Index of its file among the parts.
     pub part: usize,
     /// Its offset in the file.
@@ -72,7 +72,7 @@ pub struct ScannedLevel {
 
 /// Result of a traversal.
 #[derive(Default)]
-pub struct Scan {
+pub struct TortillaScan {
     /// Level 0 first; never empty.
     pub levels: Vec<ScannedLevel>,
     /// Problems found, with their places.
@@ -138,7 +138,7 @@ pub fn read_tortilla(
     (base, size): (u64, u64),
     footers: &Footers,
     ctx: &JobContext,
-) -> Result<Tortilla> {
+) -> Result<TortillaFile> {
     let bytes = file.read(base, HEADER_SIZE.min(size))?;
     let header = TortillaHeader::parse(&bytes)?;
     if let Some(fault) = header.fault(size) {
@@ -158,7 +158,7 @@ pub fn read_tortilla(
             return Err(Error::format(format!("the footer has no column {name}")));
         }
     }
-    Ok(Tortilla { part, base, size, header, table, parent: None, pointer, chain: Vec::new() })
+    Ok(TortillaFile { part, base, size, header, table, parent: None, pointer, chain: Vec::new() })
 }
 
 /// The footer of pytortilla up to 0.0.3: a JSON object with offset and length of each sample by its id.
@@ -210,8 +210,8 @@ fn with_formats(table: LevelTable, header: &[u8]) -> Result<LevelTable> {
 ///
 /// # Errors
 /// When an outermost tortilla is invalid, a limit is exceeded, or the job is cancelled.
-pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &JobContext) -> Result<Scan> {
-    let mut scan = Scan::default();
+pub fn scan(files: &[LocalFile], roots: Vec<TortillaFile>, footers: &Footers, ctx: &JobContext) -> Result<TortillaScan> {
+    let mut scan = TortillaScan::default();
     let mut entered: HashSet<(usize, u64)> = roots.iter().map(|root| (root.part, root.base)).collect();
     let mut tortillas = roots;
     while !tortillas.is_empty() {
@@ -240,12 +240,12 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &
                 }
             }
         }
-        let found: Vec<Option<Result<Tortilla>>> = new
+        let found: Vec<Option<Result<TortillaFile>>> = new
             .par_iter()
             .map(|&(row, part, range)| {
                 let file = files.get(part)?;
                 let tortilla = ctx.check().and_then(|()| read_tortilla(file, part, range, footers, ctx));
-                Some(tortilla.map(|tortilla| Tortilla { parent: Some(row), ..tortilla }))
+                Some(tortilla.map(|tortilla| TortillaFile { parent: Some(row), ..tortilla }))
             })
             .collect();
         for ((row, ..), found) in new.into_iter().zip(found) {
@@ -268,7 +268,7 @@ pub fn scan(files: &[LocalFile], roots: Vec<Tortilla>, footers: &Footers, ctx: &
     Ok(scan)
 }
 
-impl Scan {
+impl TortillaScan {
     fn place(&self, depth: usize, row: u32) -> Location {
         Location::Sample { level: depth, row, path: path_of(&self.levels, depth, row) }
     }
@@ -289,7 +289,7 @@ pub struct NestedItem {
 pub fn nested_items(file: &LocalFile, (offset, length): (u64, u64), ctx: &JobContext) -> Result<(LevelTable, Vec<NestedItem>)> {
     let footers = Footers::of_bytes(file.size_bytes());
     let tortilla = read_tortilla(file, 0, (offset, length), &footers, ctx)?;
-    let level = read_level(std::slice::from_ref(&tortilla), 0, &footers, &mut Scan::default())?;
+    let level = read_level(std::slice::from_ref(&tortilla), 0, &footers, &mut TortillaScan::default())?;
     let items = level.folder.iter().zip(level.ranges).enumerate().map(|(row, (&nested, range))| {
         let range = range.ok_or_else(|| Error::format(format!("row {row} of the footer leads outside its tortilla")))?;
         Ok(NestedItem { nested, range })
@@ -307,7 +307,12 @@ pub fn duplicate_names(table: &LevelTable) -> Vec<String> {
     found
 }
 
-pub(super) fn read_level(tortillas: &[Tortilla], depth: usize, footers: &Footers, scan: &mut Scan) -> Result<ScannedLevel> {
+pub(super) fn read_level(
+    tortillas: &[TortillaFile],
+    depth: usize,
+    footers: &Footers,
+    scan: &mut TortillaScan,
+) -> Result<ScannedLevel> {
     let mut level = ScannedLevel::default();
     let mut bad: Vec<(u32, [Option<i64>; 2], u64)> = Vec::new();
     let mut twice: BTreeSet<String> = BTreeSet::new();

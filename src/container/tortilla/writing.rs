@@ -12,11 +12,12 @@ use bytes::Bytes;
 
 use super::header::{HEADER_SIZE, TortillaHeader};
 use super::layout::{
-    Item, Piece, Planned, TortillaDraft, TortillaOptions, grouped, part_path, parts_called, place, planned_items, streamed,
+    PlannedTortilla, TortillaDraft, TortillaItem, TortillaOptions, TortillaPiece, grouped, part_path, parts_called, place,
+    planned_items, streamed,
 };
 use crate::container::atomic_write::{PartialFile, Staging, check_space};
 use crate::container::damage::named;
-use crate::container::sample_bytes::Sources;
+use crate::container::sample_bytes::CopySources;
 use crate::container::{Built, DatasetVersion, Format};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -103,7 +104,8 @@ pub fn write_tortilla_of(
             true => streamed(&planned, ctx)?,
             false => (planned.footer.clone(), (planned.footer_at, planned.footer.len() as u64)),
         };
-        let whole = Whole { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection, version };
+        let whole =
+            WholeFile { planned: &planned, tables, partitions: groups.len() as u64, format, collection: &collection, version };
         let (bytes, damaged) = whole.write(output, options, ctx).map_err(|error| version.explain(error))?;
         built.bytes += bytes;
         built.damaged.extend(damaged);
@@ -143,8 +145,8 @@ fn check_name(options: &TortillaOptions, format: Format) -> Result<()> {
 /// Number of samples on all levels, and of FILEs.
 fn counted(draft: &TortillaDraft) -> (u64, u64) {
     draft.items.iter().fold((0, 0), |(samples, files), item| match item {
-        Item::Source(_) => (samples + 1, files + 1),
-        Item::Nested(inner) => {
+        TortillaItem::Source(_) => (samples + 1, files + 1),
+        TortillaItem::Nested(inner) => {
             let (more, inside) = counted(inner);
             (samples + 1 + more, files + inside)
         }
@@ -152,9 +154,9 @@ fn counted(draft: &TortillaDraft) -> (u64, u64) {
 }
 
 /// One complete file.
-struct Whole<'a> {
+struct WholeFile<'a> {
     /// Samples and footer.
-    pub planned: &'a Planned,
+    pub planned: &'a PlannedTortilla,
     /// The bytes after the samples, and `(offset, length)` of the footer within the file.
     pub tables: (Bytes, (u64, u64)),
     /// Number of files of the dataset.
@@ -167,10 +169,10 @@ struct Whole<'a> {
     pub version: &'a DatasetVersion,
 }
 
-impl Whole<'_> {
+impl WholeFile<'_> {
     /// Writes the file. Returns its size in bytes and the damaged samples.
     pub fn write(&self, target: &Path, options: &TortillaOptions, ctx: &JobContext) -> Result<(u64, Vec<String>)> {
-        let sources = Sources::of_version(self.version, options.on_damage);
+        let sources = CopySources::of_version(self.version, options.on_damage);
         let tables_end = self.planned.footer_at + self.tables.0.len() as u64;
         let total = tables_end + self.collection.len() as u64;
         check_space(target, total)?;
@@ -179,7 +181,7 @@ impl Whole<'_> {
         let collection = (self.format == Format::Taco).then_some((tables_end, self.collection.len() as u64));
         let header = TortillaHeader { footer: self.tables.1, partitions: self.partitions, collection, end: HEADER_SIZE };
         let mut out = BufWriter::with_capacity(1 << 20, output.file());
-        let mut writing = Writing { out: &mut out, sources: &sources, target, path: SamplePath::default() };
+        let mut writing = FileWriting { out: &mut out, sources: &sources, target, path: SamplePath::default() };
         writing.put(self.planned, &header, &self.tables.0, ctx)?;
         let damaged = sources.finish()?;
         out.write_all(self.collection).io_at("write the output", target)?;
@@ -192,21 +194,21 @@ impl Whole<'_> {
 }
 
 /// State of writing one file.
-struct Writing<'a, 'f> {
+struct FileWriting<'a, 'f> {
     out: &'a mut BufWriter<&'f File>,
-    sources: &'a Sources,
+    sources: &'a CopySources,
     target: &'a Path,
     /// Path of the nested tortilla being written.
     path: SamplePath,
 }
 
-impl Writing<'_, '_> {
-    fn put(&mut self, planned: &Planned, header: &TortillaHeader, tables: &[u8], ctx: &JobContext) -> Result<()> {
+impl FileWriting<'_, '_> {
+    fn put(&mut self, planned: &PlannedTortilla, header: &TortillaHeader, tables: &[u8], ctx: &JobContext) -> Result<()> {
         self.out.write_all(&header.to_bytes()).io_at("write the output", self.target)?;
         for (row, piece) in planned.pieces.iter().enumerate() {
             ctx.check()?;
             match piece {
-                Piece::Nested(inner) => {
+                TortillaPiece::Nested(inner) => {
                     // Nested tortillas are never split.
                     let footer = (inner.footer_at, inner.footer.len() as u64);
                     let header = TortillaHeader { footer, partitions: 1, collection: None, end: HEADER_SIZE };
@@ -214,7 +216,7 @@ impl Writing<'_, '_> {
                     self.put(inner, &header, &inner.footer, ctx)?;
                     self.path.0.pop();
                 }
-                Piece::Source(source) => {
+                TortillaPiece::Source(source) => {
                     let Self { out, sources, target, path } = self;
                     let name = || SamplePath([path.0.as_slice(), &[id_of(planned, row)]].concat()).to_string();
                     let sink = &mut |chunk: &[u8]| out.write_all(chunk).io_at("write the output", *target);
@@ -227,7 +229,7 @@ impl Writing<'_, '_> {
     }
 }
 
-fn id_of(planned: &Planned, row: usize) -> Arc<str> {
+fn id_of(planned: &PlannedTortilla, row: usize) -> Arc<str> {
     // These files contain both Arrow string types.
     let ids = planned.table.column_by_name("tortilla:id").and_then(|column| cast(&column.slice(row, 1), &DataType::Utf8).ok());
     let ids = ids.as_ref().and_then(|ids| ids.as_string_opt::<i32>());

@@ -6,8 +6,8 @@ use std::sync::mpsc::{channel, sync_channel};
 
 use rayon::prelude::*;
 
-use super::records::{DosTime, Member, WrittenFile};
-use crate::container::sample_bytes::{Copied, Sources, WHOLE_MAX};
+use super::records::{DosTime, WrittenMember, ZipMember};
+use crate::container::sample_bytes::{CopiedSample, CopySources, WHOLE_MAX};
 use crate::container::{Assembly, BuildPlan};
 use crate::error::Result;
 use crate::jobs::{self, JobContext, panic_error, try_map};
@@ -16,11 +16,11 @@ use crate::jobs::{self, JobContext, panic_error, try_map};
 const RUN_BYTES: u64 = 2 << 20;
 
 /// The next part of the data, in plan order.
-pub enum Piece {
+pub enum DataPiece {
     /// Consecutive small files.
     Run {
         /// The files, in order.
-        files: Vec<WrittenFile>,
+        files: Vec<WrittenMember>,
         /// Local headers and data as stored in the archive.
         bytes: Vec<u8>,
     },
@@ -35,11 +35,11 @@ pub enum Piece {
 pub fn for_each_piece(
     plan: &BuildPlan,
     assembly: &Assembly,
-    sources: &Sources,
+    sources: &CopySources,
     ctx: &JobContext,
-    mut write: impl FnMut(&Piece) -> Result<()>,
+    mut write: impl FnMut(&DataPiece) -> Result<()>,
 ) -> Result<()> {
-    let (sender, receiver) = sync_channel::<Result<Piece>>(1);
+    let (sender, receiver) = sync_channel::<Result<DataPiece>>(1);
     let (give_back, used) = channel::<Vec<u8>>();
     std::thread::scope(|scope| {
         let job = jobs::current();
@@ -47,8 +47,8 @@ pub fn for_each_piece(
             jobs::adopt(job);
             for planned in pieces(plan) {
                 let piece = match planned {
-                    Planned::Large(index) => Ok(Piece::Large(index)),
-                    Planned::Run(range) => read_run(plan, assembly, sources, ctx, range, used.try_recv().unwrap_or_default()),
+                    PlannedBatch::Large(index) => Ok(DataPiece::Large(index)),
+                    PlannedBatch::Run(range) => read_run(plan, assembly, sources, ctx, range, used.try_recv().unwrap_or_default()),
                 };
                 let stop = piece.is_err();
                 // The receiver is gone when the writer failed; the writer's error is reported.
@@ -61,7 +61,7 @@ pub fn for_each_piece(
             ctx.check()?;
             let piece = piece?;
             write(&piece)?;
-            if let Piece::Run { bytes, .. } = piece {
+            if let DataPiece::Run { bytes, .. } = piece {
                 // The reader may have finished already; then the buffer is dropped.
                 let _ = give_back.send(bytes);
             }
@@ -74,11 +74,11 @@ pub fn for_each_piece(
 fn read_run(
     plan: &BuildPlan,
     assembly: &Assembly,
-    sources: &Sources,
+    sources: &CopySources,
     ctx: &JobContext,
     range: Range<usize>,
     mut bytes: Vec<u8>,
-) -> Result<Piece> {
+) -> Result<DataPiece> {
     sources.prefetch(plan, assembly, &range);
     let files = &plan.files[range.clone()];
     let start = files.first().map_or(0, |file| file.local);
@@ -100,36 +100,36 @@ fn read_run(
         let copied = read.map_err(|error| plan.name_sample(error, assembly, index))?;
         let written = written_file(copied);
         let mut record = Vec::with_capacity(header.len());
-        Member::of_file(plan, file, written).put_local(&mut record);
+        ZipMember::of_file(plan, file, written).put_local(&mut record);
         header.copy_from_slice(&record);
         Ok(written)
     })?;
-    Ok(Piece::Run { files: written, bytes })
+    Ok(DataPiece::Run { files: written, bytes })
 }
 
 /// What is kept of a file that was copied.
-pub fn written_file(copied: Copied) -> WrittenFile {
-    WrittenFile { crc: copied.crc, time: copied.modified.map_or(DosTime::EPOCH, DosTime::of) }
+pub fn written_file(copied: CopiedSample) -> WrittenMember {
+    WrittenMember { crc: copied.crc, time: copied.modified.map_or(DosTime::EPOCH, DosTime::of) }
 }
 
-enum Planned {
+enum PlannedBatch {
     Run(Range<usize>),
     Large(usize),
 }
 
-fn pieces(plan: &BuildPlan) -> impl Iterator<Item = Planned> + '_ {
+fn pieces(plan: &BuildPlan) -> impl Iterator<Item = PlannedBatch> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let first = plan.files.get(at)?;
         if first.size > WHOLE_MAX {
             at += 1;
-            return Some(Planned::Large(at - 1));
+            return Some(PlannedBatch::Large(at - 1));
         }
         let start = at;
         while plan.files.get(at).is_some_and(|file| file.size <= WHOLE_MAX && (at == start || file.local - first.local < RUN_BYTES))
         {
             at += 1;
         }
-        Some(Planned::Run(start..at))
+        Some(PlannedBatch::Run(start..at))
     })
 }

@@ -1,6 +1,6 @@
 //! Looks up the CRC-32 that an archive stores for a byte range. Reads no sample data.
 
-use super::directory::{Directory, LocalHeader};
+use super::directory::{CentralDirectory, LocalHeader};
 use crate::container::ByteSource;
 use crate::error::{Result, settled};
 
@@ -10,7 +10,7 @@ const FIXED: u64 = 30;
 const ROOM: [u64; 2] = [512, 16 << 10];
 
 /// One stored (uncompressed) member.
-struct Member {
+struct StoredMember {
     local: u64,
     size: u64,
     name: u32,
@@ -20,22 +20,22 @@ struct Member {
 /// Offset, size and CRC-32 of every stored member, from the central directory.
 pub struct Checksums {
     /// Sorted by offset; members at one offset keep directory order.
-    members: Vec<Member>,
-    /// As [`Directory::digest`].
+    members: Vec<StoredMember>,
+    /// As [`CentralDirectory::digest`].
     pub digest: u32,
 }
 
 impl Checksums {
     /// Collects the stored members of a directory.
-    pub fn of(directory: &Directory) -> Self {
+    pub fn of(directory: &CentralDirectory) -> Self {
         let stored = directory.entries.iter().filter(|entry| entry.method == 0 && entry.flags & 1 == 0);
-        let member = |entry: &super::directory::Entry| Member {
+        let member = |entry: &super::directory::DirectoryEntry| StoredMember {
             local: entry.local,
             size: entry.size,
             name: entry.name.len() as u32,
             crc: entry.crc,
         };
-        let mut members: Vec<Member> = stored.map(member).collect();
+        let mut members: Vec<StoredMember> = stored.map(member).collect();
         if !members.is_sorted_by_key(|member| member.local) {
             members.sort_by_key(|member| member.local);
         }
@@ -107,7 +107,7 @@ mod tests {
         for name in ["01_flat_zip/flat.tacozip", "60_v3_zip/change.zip", "05_nested3_zip/stack.tacozip"] {
             let file = ByteSource::open(&golden.join(name)).expect("opens");
             assert!(is_archive(&file).expect("is told"));
-            let directory = Directory::read(&file).expect("reads");
+            let directory = CentralDirectory::read(&file).expect("reads");
             let checksums = Checksums::of(&directory);
             for entry in &directory.entries {
                 let data = LocalHeader::read(&file, entry.local).expect("reads").data;

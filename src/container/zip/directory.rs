@@ -19,7 +19,7 @@ const UNIX: u8 = 3;
 
 /// One entry of the central directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// Path; bytes that are no UTF-8 are read as code page 437.
     pub name: Box<str>,
     /// Compression method; 0 is STORE.
@@ -59,9 +59,9 @@ pub struct LocalHeader {
 
 /// The central directory.
 #[derive(Debug, Default)]
-pub struct Directory {
+pub struct CentralDirectory {
     /// Members, in directory order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirectoryEntry>,
     /// Offset of the directory.
     pub offset: u64,
     /// CRC-32 of the directory's offset and bytes; identifies a version of the archive.
@@ -72,7 +72,7 @@ pub struct Directory {
     starts: OnceLock<Vec<u64>>,
 }
 
-impl Directory {
+impl CentralDirectory {
     /// Locates and reads the directory.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Directory {
             return Err(bad(&format!("claims {count} members, but its size allows at most {room}")));
         }
         // Read in pieces: a claimed directory may be a sparse hole of any size.
-        let mut entries: Vec<Entry> = Vec::new();
+        let mut entries: Vec<DirectoryEntry> = Vec::new();
         let mut digest = crc32fast::Hasher::new();
         digest.update(&offset.to_le_bytes());
         let mut at = 0;
@@ -186,7 +186,7 @@ impl Directory {
     }
 
     /// The member `name`; the first one of duplicates.
-    pub fn find(&self, name: &str) -> Option<&Entry> {
+    pub fn find(&self, name: &str) -> Option<&DirectoryEntry> {
         self.entries.get(self.index_of(name)?)
     }
 
@@ -214,7 +214,7 @@ impl Directory {
 
     /// Offset of a member's data, computed from the offset of the next member; `None` where the space before it does not match a
     /// local header, or a data descriptor may follow the data. Reads nothing.
-    pub fn data_by_next(&self, entry: &Entry) -> Option<u64> {
+    pub fn data_by_next(&self, entry: &DirectoryEntry) -> Option<u64> {
         let starts = self.starts.get_or_init(|| {
             let mut starts: Vec<u64> = self.entries.iter().map(|entry| entry.local).collect();
             starts.sort_unstable();
@@ -228,9 +228,9 @@ impl Directory {
         (entry.flags & 8 == 0 && (extra == 0 || extra == 20)).then_some(data)
     }
 
-    /// The local header that is consistent with the directory entry; `None` as for [`Directory::data_by_next`]. Reads nothing.
-    pub fn header_by_next(&self, entry: &Entry) -> Option<LocalHeader> {
-        let Entry { name, method, flags, crc, size, .. } = entry.clone();
+    /// The local header that is consistent with the directory entry; `None` as for [`CentralDirectory::data_by_next`]. Reads nothing.
+    pub fn header_by_next(&self, entry: &DirectoryEntry) -> Option<LocalHeader> {
+        let DirectoryEntry { name, method, flags, crc, size, .. } = entry.clone();
         let data = self.data_by_next(entry)?;
         Some(LocalHeader { name, data, method, flags, crc, size: u32::try_from(size).unwrap_or(u32::MAX) })
     }
@@ -280,7 +280,7 @@ fn name_of(bytes: &[u8], flags: u16) -> Box<str> {
     }
 }
 
-fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
+fn parse_entry(bytes: &[u8]) -> Option<(DirectoryEntry, usize)> {
     if bytes.len() < ENTRY_MIN || !bytes.starts_with(b"PK\x01\x02") {
         return None;
     }
@@ -290,7 +290,7 @@ fn parse_entry(bytes: &[u8]) -> Option<(Entry, usize)> {
     let name = bytes.get(ENTRY_MIN..ENTRY_MIN + name_len)?;
     let extra = bytes.get(ENTRY_MIN + name_len..ENTRY_MIN + name_len + extra_len)?;
     bytes.get(..length)?;
-    let mut entry = Entry {
+    let mut entry = DirectoryEntry {
         name: name_of(name, u16_at(bytes, 8)),
         method: u16_at(bytes, 10),
         flags: u16_at(bytes, 8),

@@ -23,7 +23,7 @@ mod tail;
 mod writer;
 
 pub(super) use checksums::{Checksums, HEADER_ROOM, is_archive, stated_before};
-pub use directory::{Directory, Entry, LocalHeader};
+pub use directory::{CentralDirectory, DirectoryEntry, LocalHeader};
 pub(super) use header::HEADER_END;
 pub use header::{HeaderEntry, TacoHeader};
 pub(super) use member_name::member_of;

@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use super::directory::{Directory, LocalHeader};
+use super::directory::{CentralDirectory, LocalHeader};
 use super::header::{HEADER_END, HeaderEntry, TacoHeader};
 use super::member_name::member_of;
 use super::rezipped::rezipped_dataset;
 use crate::container::offset_check::{ends_before, tiling_parts};
-use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, Opening, Physical, read_collection};
+use crate::container::{ByteSource, ContainerInfo, ContainerReader, Format, LevelSet, OpeningFacts, Physical, read_collection};
 use crate::error::{Cause, Error, Kind, Result, settled};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Collection, Finding, Location, Rule};
@@ -16,10 +16,10 @@ use crate::table::{LevelTable, TableHead};
 
 /// An opened TACO ZIP.
 pub struct ZipReader {
-    opening: Opening,
+    opening: OpeningFacts,
     file: ByteSource,
     header: Option<TacoHeader>,
-    directory: OnceLock<Directory>,
+    directory: OnceLock<CentralDirectory>,
     /// Whether the ranges in the levels tile the data; computed for remote archives only.
     tiling: OnceLock<bool>,
 }
@@ -61,29 +61,29 @@ impl ZipReader {
         if let Some(header) = &header {
             file.prefetch_tables(&header.entries)?;
         }
-        let read = header.as_ref().map(|header| Contents::read(&file, header.levels(), Some(header.collection())));
+        let read = header.as_ref().map(|header| ArchiveContents::read(&file, header.levels(), Some(header.collection())));
         let mut read = read.transpose()?;
         // The header's ranges may be wrong. When the directory agrees with them, the table itself is damaged.
         if let (Some(stated), Some(contents)) = (&header, &read)
             && !contents.is_whole()
-            && let Ok(found) = settled(Directory::read(&file))?
+            && let Ok(found) = settled(CentralDirectory::read(&file))?
         {
             let (levels, collection) = by_name(&file, &found)?;
             let stands_elsewhere = !levels.is_empty() && (levels != stated.levels() || collection != Some(stated.collection()));
             let _ = directory.set(found);
             if stands_elsewhere {
                 notes.push(header_note(misplaced(stated, &levels, collection)));
-                read = Some(Contents::read(&file, &levels, collection)?);
+                read = Some(ArchiveContents::read(&file, &levels, collection)?);
                 header = None;
             }
         }
         let contents = match read {
             Some(contents) => contents,
             None => {
-                let found = Directory::read(&file)?;
+                let found = CentralDirectory::read(&file)?;
                 let (levels, collection) = by_name(&file, &found)?;
                 let _ = directory.set(found);
-                Contents::read(&file, &levels, collection)?
+                ArchiveContents::read(&file, &levels, collection)?
             }
         };
         if contents.heads.is_empty() {
@@ -97,7 +97,7 @@ impl ZipReader {
         });
         let levels = LevelSet::new(heads.collect::<Result<_>>()?);
         let info = ContainerInfo { format: Format::Zip, path: path.to_owned(), size_bytes: Some(file.size_bytes()) };
-        let opening = Opening::new(info, levels, contents.collection, notes);
+        let opening = OpeningFacts::new(info, levels, contents.collection, notes);
         Ok(Self { opening, file, header, directory, tiling: OnceLock::new() })
     }
 
@@ -115,11 +115,11 @@ impl ZipReader {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn directory(&self) -> Result<&Directory> {
+    pub fn directory(&self) -> Result<&CentralDirectory> {
         if let Some(known) = self.directory.get() {
             return Ok(known);
         }
-        let found = Directory::read(&self.file)?;
+        let found = CentralDirectory::read(&self.file)?;
         Ok(self.directory.get_or_init(|| found))
     }
 
@@ -216,7 +216,7 @@ impl ZipReader {
 }
 
 impl ContainerReader for ZipReader {
-    fn opening(&self) -> &Opening {
+    fn opening(&self) -> &OpeningFacts {
         &self.opening
     }
 
@@ -248,12 +248,12 @@ impl ContainerReader for ZipReader {
 }
 
 /// The level tables and collection that TACO_HEADER locates, as far as readable.
-struct Contents {
+struct ArchiveContents {
     heads: Vec<Result<TableHead>>,
     collection: Result<Collection>,
 }
 
-impl Contents {
+impl ArchiveContents {
     fn read(file: &ByteSource, levels: &[HeaderEntry], collection: Option<HeaderEntry>) -> Result<Self> {
         let head = |entry: &HeaderEntry| settled(file.parquet(entry.offset, entry.size).and_then(TableHead::read));
         let heads = levels.iter().map(head).collect::<Result<_>>()?;
@@ -299,7 +299,7 @@ fn misplaced(header: &TacoHeader, levels: &[HeaderEntry], collection: Option<Hea
 }
 
 /// Level tables and collection located by member name, for archives without a usable header.
-fn by_name(file: &ByteSource, directory: &Directory) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
+fn by_name(file: &ByteSource, directory: &CentralDirectory) -> Result<(Vec<HeaderEntry>, Option<HeaderEntry>)> {
     let entry = |name: &str| -> Result<Option<HeaderEntry>> {
         let Some(entry) = directory.find(name) else { return Ok(None) };
         let Ok(header) = settled(LocalHeader::read(file, entry.local))? else { return Ok(None) };

@@ -24,7 +24,7 @@ const HEADER_ATTRIBUTES: u32 = 0x01A4_0000;
 
 /// A member, as its ZIP records describe it.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct ZipMember {
     /// Path in the archive.
     pub name: Box<str>,
     /// Offset of the local header.
@@ -39,7 +39,7 @@ pub struct Member {
 
 /// What is kept of a FILE that was written: its name and place are those of the plan, and there are as many as samples.
 #[derive(Clone, Copy, Debug)]
-pub struct WrittenFile {
+pub struct WrittenMember {
     /// CRC-32 of the data.
     pub crc: u32,
     /// Modification time.
@@ -51,9 +51,9 @@ pub struct Members<'a> {
     /// Names and places of the FILEs.
     pub plan: &'a BuildPlan,
     /// The FILEs, in the order of the plan.
-    pub files: Vec<WrittenFile>,
+    pub files: Vec<WrittenMember>,
     /// The metadata.
-    pub tables: Vec<Member>,
+    pub tables: Vec<ZipMember>,
 }
 
 impl Members<'_> {
@@ -68,9 +68,9 @@ impl Members<'_> {
     }
 
     /// Calls `each` for every member, in order, until one fails.
-    pub fn try_for_each<E>(&self, mut each: impl FnMut(&Member) -> Result<(), E>) -> Result<(), E> {
+    pub fn try_for_each<E>(&self, mut each: impl FnMut(&ZipMember) -> Result<(), E>) -> Result<(), E> {
         for (file, written) in self.plan.files.iter().zip(&self.files) {
-            each(&Member::of_file(self.plan, file, *written))?;
+            each(&ZipMember::of_file(self.plan, file, *written))?;
         }
         self.tables.iter().try_for_each(each)
     }
@@ -103,9 +103,9 @@ pub fn local_header_len(name_len: usize, size: u64) -> u64 {
     30 + name_len as u64 + if size > FULL32 { 20 } else { 0 }
 }
 
-impl Member {
+impl ZipMember {
     /// The member of a planned FILE.
-    pub fn of_file(plan: &BuildPlan, file: &PlannedFile, WrittenFile { crc, time }: WrittenFile) -> Self {
+    pub fn of_file(plan: &BuildPlan, file: &PlannedFile, WrittenMember { crc, time }: WrittenMember) -> Self {
         Self { name: plan.file_name(file).into(), local: file.local, size: file.size, crc, time }
     }
 
@@ -227,13 +227,13 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
-    fn member(size: u64, local: u64) -> Member {
-        Member { name: "DATA/a.tif".into(), local, size, crc: 7, time: DosTime::EPOCH }
+    fn member(size: u64, local: u64) -> ZipMember {
+        ZipMember { name: "DATA/a.tif".into(), local, size, crc: 7, time: DosTime::EPOCH }
     }
 
     #[test]
     fn zip64_exactly_where_needed() {
-        let records = |member: &Member| {
+        let records = |member: &ZipMember| {
             let (mut local, mut central) = (Vec::new(), Vec::new());
             member.put_local(&mut local);
             member.put_central(&mut central);
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn names_outside_ascii_carry_the_flag() {
         let mut out = Vec::new();
-        Member { name: "DATA/γ.tif".into(), ..member(1, 0) }.put_local(&mut out);
+        ZipMember { name: "DATA/γ.tif".into(), ..member(1, 0) }.put_local(&mut out);
         assert_eq!(out[6..8], [0, 8]);
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flate2::read::DeflateDecoder;
 
-use super::directory::{Directory, Entry, LocalHeader};
+use super::directory::{CentralDirectory, DirectoryEntry, LocalHeader};
 use crate::container::{ByteSource, Scratch};
 use crate::error::{Cause, Error, IoContext, Result, settled};
 use crate::files;
@@ -36,15 +36,16 @@ pub struct RezippedDataset {
     /// Further folders with datasets.
     more: usize,
     /// The members of the dataset with their paths below its folder.
-    members: Vec<(String, Entry)>,
+    members: Vec<(String, DirectoryEntry)>,
     /// True when TACO_HEADER is the first member, as in an archive of the official tools.
     begins_with_header: bool,
 }
 
 impl RezippedDataset {
     /// The dataset in an archive with this directory; `None` for an archive without one.
-    pub fn find(directory: &Directory) -> Option<Self> {
-        let named: Vec<(String, &Entry)> = directory.entries.iter().map(|entry| (plain_name(&entry.name), entry)).collect();
+    pub fn find(directory: &CentralDirectory) -> Option<Self> {
+        let named: Vec<(String, &DirectoryEntry)> =
+            directory.entries.iter().map(|entry| (plain_name(&entry.name), entry)).collect();
         let mut folders: Vec<&str> = named
             .iter()
             .filter(|(name, _)| !name.starts_with(MAC_FOLDER))
@@ -76,7 +77,7 @@ impl RezippedDataset {
     }
 
     /// The first member that is compressed or encrypted.
-    fn compressed(&self) -> Option<&Entry> {
+    fn compressed(&self) -> Option<&DirectoryEntry> {
         self.members.iter().map(|(_, entry)| entry).find(|entry| !is_stored(entry))
     }
 
@@ -159,7 +160,7 @@ impl RezippedDataset {
 /// # Errors
 /// When the file can't be read for now.
 pub fn rezipped_dataset(file: &ByteSource) -> Result<Option<RezippedDataset>> {
-    let directory = settled(Directory::read(file))?;
+    let directory = settled(CentralDirectory::read(file))?;
     Ok(directory.ok().and_then(|directory| RezippedDataset::find(&directory)).filter(RezippedDataset::must_be_unpacked))
 }
 
@@ -176,11 +177,11 @@ fn is_litter(name: &str) -> bool {
 }
 
 /// True for a member that is neither compressed nor encrypted.
-fn is_stored(entry: &Entry) -> bool {
+fn is_stored(entry: &DirectoryEntry) -> bool {
     entry.method == STORE && entry.flags & 1 == 0
 }
 
-fn state_of(entry: &Entry) -> String {
+fn state_of(entry: &DirectoryEntry) -> String {
     match entry.method {
         _ if entry.flags & 1 != 0 => "is encrypted".into(),
         DEFLATE => "is compressed (deflate)".into(),
@@ -189,7 +190,7 @@ fn state_of(entry: &Entry) -> String {
 }
 
 /// The path of a member below the folder of its dataset.
-fn checked_name<'a>(name: &'a str, entry: &Entry) -> Result<&'a str> {
+fn checked_name<'a>(name: &'a str, entry: &DirectoryEntry) -> Result<&'a str> {
     let is_plain = |step: &str| !matches!(step, "" | "." | "..") && !step.contains([':', '\0']) && !files::is_device_name(step);
     match name.split('/').all(is_plain) {
         true => Ok(name),
@@ -199,7 +200,7 @@ fn checked_name<'a>(name: &'a str, entry: &Entry) -> Result<&'a str> {
     }
 }
 
-fn unpack_member(file: &ByteSource, entry: &Entry, out: &mut impl Write, ctx: &JobContext) -> Result<()> {
+fn unpack_member(file: &ByteSource, entry: &DirectoryEntry, out: &mut impl Write, ctx: &JobContext) -> Result<()> {
     let name = entry.name.printable_line();
     if entry.flags & 1 != 0 || !matches!(entry.method, STORE | DEFLATE) {
         let error = Error::unsupported(format!("a member {}", state_of(entry))).at(&name).caused_by(Cause::CompressedMember);
@@ -257,8 +258,8 @@ impl Read for StoredBytes<'_> {
 mod tests {
     use super::*;
 
-    fn directory(members: &[(&str, u16)]) -> Directory {
-        let entry = |(at, (name, method)): (usize, &(&str, u16))| Entry {
+    fn directory(members: &[(&str, u16)]) -> CentralDirectory {
+        let entry = |(at, (name, method)): (usize, &(&str, u16))| DirectoryEntry {
             name: (*name).into(),
             method: *method,
             flags: 0,
@@ -269,7 +270,7 @@ mod tests {
             local: at as u64 * 100,
             is_link: false,
         };
-        let mut directory = Directory::default();
+        let mut directory = CentralDirectory::default();
         directory.entries.extend(members.iter().enumerate().map(entry));
         directory
     }

@@ -9,9 +9,9 @@ use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use super::ZipReader;
-use super::directory::{Directory, Entry};
+use super::directory::{CentralDirectory, DirectoryEntry};
 use super::header::{HEADER_END, HEADER_NAME, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Member, Members, WrittenFile, local_header_len};
+use super::records::{DosTime, Members, WrittenMember, ZipMember, local_header_len};
 use super::writer::{BUFFER, Tail, encode_metadata, write_directory, write_tail};
 use crate::container::atomic_write::{check_space, write_at};
 use crate::container::dataset_version::changed;
@@ -25,7 +25,7 @@ use crate::model::{AssetPath, is_remote};
 pub struct TailEdit {
     plan: BuildPlan,
     /// The unchanged members with data, in the order of the plan.
-    files: Vec<WrittenFile>,
+    files: Vec<WrittenMember>,
     /// First byte of the current metadata.
     first_table: u64,
     /// Length of the file in bytes.
@@ -83,7 +83,7 @@ impl TailEdit {
         let mut files = Vec::with_capacity(plan.files.len());
         for file in &plan.files {
             let name = plan.file_name(file);
-            let own = |entry: &&Entry| {
+            let own = |entry: &&DirectoryEntry| {
                 let RowSource::Asset { path: AssetPath::Range { offset, .. }, size, .. } = plan.source(assembly, file) else {
                     return false;
                 };
@@ -92,7 +92,7 @@ impl TailEdit {
                 stored && entry.local == file.local && data == *offset && entry.size == file.size && file.size == *size
             };
             match directory.find(&name).filter(own) {
-                Some(entry) => files.push(WrittenFile { crc: entry.crc, time: DosTime(entry.time) }),
+                Some(entry) => files.push(WrittenMember { crc: entry.crc, time: DosTime(entry.time) }),
                 None => return Ok(Err(FixedTail::Members)),
             }
         }
@@ -167,7 +167,7 @@ fn put(
     mut members: Members<'_>,
     path: &Path,
     ctx: &JobContext,
-) -> Result<(Member, TacoHeader, u64)> {
+) -> Result<(ZipMember, TacoHeader, u64)> {
     let failed = |error| Error::io("write the metadata", path, error);
     let mut out = BufWriter::with_capacity(BUFFER, file);
     out.seek(SeekFrom::Start(start)).map_err(failed)?;
@@ -201,10 +201,10 @@ pub fn unfinished_end(reader: &ZipReader) -> Result<Option<u64>> {
     // The tools write the directory right behind COLLECTION.json.
     let HeaderEntry { offset, size } = header.collection();
     let start = offset + size;
-    if settled(Directory::is_last(reader.file(), start))?.unwrap_or(true) {
+    if settled(CentralDirectory::is_last(reader.file(), start))?.unwrap_or(true) {
         return Ok(None);
     }
-    let end = settled(Directory::end_of(reader.file(), start))?.ok().flatten();
+    let end = settled(CentralDirectory::end_of(reader.file(), start))?.ok().flatten();
     let Some(end) = end.filter(|end| *end < reader.file().size_bytes()) else { return Ok(None) };
     Ok(match settled(reader.directory())? {
         Err(error) => error.is_caused_by(Cause::ZipDirectory).then_some(end),

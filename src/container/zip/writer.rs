@@ -6,11 +6,11 @@ use std::io::{BufWriter, Seek, SeekFrom, Write};
 use sha2::{Digest, Sha256};
 use tempfile::SpooledTempFile;
 
-use super::batches::{Piece, for_each_piece, written_file};
+use super::batches::{DataPiece, for_each_piece, written_file};
 use super::header::{HEADER_END, HEADER_NAME, HEADER_SIZE, HeaderEntry, TacoHeader};
-use super::records::{DosTime, Member, Members, WrittenFile, local_header_len, put_end};
+use super::records::{DosTime, Members, WrittenMember, ZipMember, local_header_len, put_end};
 use crate::container::atomic_write::{PartialFile, check_space};
-use crate::container::sample_bytes::Sources;
+use crate::container::sample_bytes::CopySources;
 use crate::container::{Assembly, BuildOptions, BuildPlan, Built, RowSource};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::jobs::{JobContext, panic_error, try_map};
@@ -34,7 +34,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
     }
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::of_version(&assembly.version, options.on_damage);
+    let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     check_space(&options.target, plan.data_end)?;
     let output = PartialFile::new(&options.target, options.overwrite)?;
@@ -76,7 +76,7 @@ pub fn write(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> R
 fn write_object(assembly: &Assembly, options: &BuildOptions, ctx: &JobContext) -> Result<Built> {
     ctx.stage(tr!("Planning"), None);
     let plan = BuildPlan::new(assembly, options.format, HEADER_END)?;
-    let sources = Sources::of_version(&assembly.version, options.on_damage);
+    let sources = CopySources::of_version(&assembly.version, options.on_damage);
     plan.expect_sources(assembly)?;
     let expected = plan.data_end + plan.files.iter().map(|file| 128 + plan.file_name(file).len() as u64).sum::<u64>();
     // Before the metadata is encoded: an output that exists is said at once.
@@ -132,9 +132,9 @@ fn copy_data(
     plan: &BuildPlan,
     options: &BuildOptions,
     output: &PartialFile,
-    sources: &Sources,
+    sources: &CopySources,
     ctx: &JobContext,
-) -> Result<Vec<WrittenFile>> {
+) -> Result<Vec<WrittenMember>> {
     let failed = |error| Error::io("write the archive", &options.target, error);
     let mut out = BufWriter::with_capacity(BUFFER, output.file());
     out.write_all(&[0; HEADER_END as usize]).map_err(failed)?;
@@ -148,7 +148,7 @@ fn copy_data(
 struct Copying<'a> {
     assembly: &'a Assembly,
     plan: &'a BuildPlan,
-    sources: &'a Sources,
+    sources: &'a CopySources,
     failed: &'a dyn Fn(std::io::Error) -> Error,
     ctx: &'a JobContext,
 }
@@ -156,17 +156,17 @@ struct Copying<'a> {
 impl Copying<'_> {
     /// Writes all FILEs in the order of the plan; `large` writes one that is too large for memory, by its index. Returns
     /// their CRC-32 and times.
-    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<WrittenFile>) -> Result<Vec<WrittenFile>> {
-        let mut written: Vec<WrittenFile> = Vec::with_capacity(self.plan.files.len());
+    fn all<W: Write>(&self, out: &mut W, large: impl Fn(usize, &mut W) -> Result<WrittenMember>) -> Result<Vec<WrittenMember>> {
+        let mut written: Vec<WrittenMember> = Vec::with_capacity(self.plan.files.len());
         for_each_piece(self.plan, self.assembly, self.sources, self.ctx, |piece| {
             match piece {
-                Piece::Run { files: run, bytes } => {
+                DataPiece::Run { files: run, bytes } => {
                     out.write_all(bytes).map_err(self.failed)?;
                     self.ctx.bytes(bytes.len() as u64);
                     self.ctx.step(run.len() as u64);
                     written.extend_from_slice(run);
                 }
-                Piece::Large(index) => {
+                DataPiece::Large(index) => {
                     written.push(large(*index, out).map_err(|error| self.plan.name_sample(error, self.assembly, *index))?);
                     self.ctx.step(1);
                 }
@@ -177,12 +177,12 @@ impl Copying<'_> {
     }
 
     /// Sends a large file. Its local header has its CRC-32, so it is read twice.
-    fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<WrittenFile> {
+    fn send_large(&self, index: usize, out: &mut ObjectWriter) -> Result<WrittenMember> {
         let (source, name) = (self.plan.source(self.assembly, &self.plan.files[index]), || self.plan.sample(self.assembly, index));
         let first = self.sources.checksum(source, &name, self.ctx)?;
         let written = written_file(first);
         let mut header = Vec::new();
-        Member::of_file(self.plan, &self.plan.files[index], written).put_local(&mut header);
+        ZipMember::of_file(self.plan, &self.plan.files[index], written).put_local(&mut header);
         out.write_all(&header).map_err(self.failed)?;
         let sent = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
         if sent.crc != first.crc {
@@ -192,7 +192,7 @@ impl Copying<'_> {
     }
 
     /// Streams a large file: its CRC-32 is known only afterwards, so the local header is written twice.
-    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<WrittenFile> {
+    fn stream_large(&self, index: usize, out: &mut BufWriter<&std::fs::File>) -> Result<WrittenMember> {
         let file = &self.plan.files[index];
         let header_len = local_header_len(self.plan.file_name(file).len(), file.size);
         out.write_all(&vec![0; header_len as usize]).map_err(self.failed)?;
@@ -200,7 +200,7 @@ impl Copying<'_> {
         let copied = self.sources.stream(source, &name, self.ctx, &mut |chunk| out.write_all(chunk).map_err(self.failed))?;
         let written = written_file(copied);
         let mut header = Vec::with_capacity(header_len as usize);
-        Member::of_file(self.plan, file, written).put_local(&mut header);
+        ZipMember::of_file(self.plan, file, written).put_local(&mut header);
         out.seek(SeekFrom::Start(file.local)).map_err(self.failed)?;
         out.write_all(&header).map_err(self.failed)?;
         out.seek(SeekFrom::Start(file.local + header_len + file.size)).map_err(self.failed)?;
@@ -272,7 +272,7 @@ pub(super) fn write_tail(
     out: &mut impl Write,
     mut tail: Tail,
     start: u64,
-    members: &mut Vec<Member>,
+    members: &mut Vec<ZipMember>,
     ctx: &JobContext,
 ) -> std::io::Result<TacoHeader> {
     tail.bytes.seek(SeekFrom::Start(0))?;
@@ -280,7 +280,7 @@ pub(super) fn write_tail(
     let mut entries = Vec::new();
     let mut header = Vec::new();
     for (name, size, crc) in std::mem::take(&mut tail.members) {
-        let member = Member { name, local: position, size, crc, time: DosTime::EPOCH };
+        let member = ZipMember { name, local: position, size, crc, time: DosTime::EPOCH };
         header.clear();
         member.put_local(&mut header);
         out.write_all(&header)?;
@@ -296,9 +296,9 @@ pub(super) fn write_tail(
 }
 
 /// The member TACO_HEADER.
-fn header_member(header: &TacoHeader) -> Member {
+fn header_member(header: &TacoHeader) -> ZipMember {
     let crc = crc32fast::hash(&header.to_bytes());
-    Member { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH }
+    ZipMember { name: HEADER_NAME.into(), local: 0, size: HEADER_SIZE as u64, crc, time: DosTime::EPOCH }
 }
 
 /// Writes the central directory at `start`, with TACO_HEADER first; returns that member and the directory's length.
@@ -307,11 +307,11 @@ pub(super) fn write_directory(
     header: &TacoHeader,
     members: &Members<'_>,
     start: u64,
-) -> std::io::Result<(Member, u64)> {
+) -> std::io::Result<(ZipMember, u64)> {
     let first = header_member(header);
     let mut record = Vec::new();
     let mut size = 0;
-    let mut put = |member: &Member| {
+    let mut put = |member: &ZipMember| {
         record.clear();
         member.put_central(&mut record);
         size += record.len() as u64;

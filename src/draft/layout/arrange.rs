@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use super::parsed::{FolderName, ParsedPath};
-use super::words::{Word, joined_words, singular, words_of};
+use super::words::{TextToken, joined_words, singular, words_of};
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::{TokenKind, natural_key};
 use crate::model::{check_sample_id, portable_name};
@@ -25,7 +25,7 @@ pub struct ArrangedPosition {
 pub struct ArrangedRoot {
     /// Id of the sample.
     pub id: String,
-    /// Values of [`Arrangement::columns`].
+    /// Values of [`ArrangedFiles::columns`].
     pub columns: Vec<Option<String>>,
     /// By position, the index of the file; none is padded.
     pub files: Vec<Option<usize>>,
@@ -44,7 +44,7 @@ pub struct RenamedId {
 
 /// Files arranged as roots of one structure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Arrangement {
+pub struct ArrangedFiles {
     /// Positions in their order.
     pub positions: Vec<ArrangedPosition>,
     /// Names of the columns of the roots.
@@ -59,7 +59,7 @@ pub struct Arrangement {
     pub by_date: bool,
 }
 
-impl Arrangement {
+impl ArrangedFiles {
     /// Number of files with a place.
     pub fn placed(&self) -> usize {
         self.positions.iter().map(|position| position.matched).sum()
@@ -93,13 +93,13 @@ impl fmt::Display for LayoutConflict {
 ///
 /// # Errors
 /// The first two files with one place.
-pub fn arrange_files(paths: &[String], reading: &LayoutReading) -> Result<Arrangement, LayoutConflict> {
+pub fn arrange_files(paths: &[String], reading: &LayoutReading) -> Result<ArrangedFiles, LayoutConflict> {
     arrange(&ParsedPath::all_of_chosen_layout(paths), reading)
 }
 
 /// What a path says under a reading.
 #[derive(Clone, Debug, Default)]
-struct Cell {
+struct PathReading {
     /// Folders that only name the root.
     folders: Vec<String>,
     /// All parts of the root's name: folders, then the stem's.
@@ -112,7 +112,7 @@ struct Cell {
     date: Option<String>,
 }
 
-impl Cell {
+impl PathReading {
     fn key(&self, with_split: bool) -> String {
         let mut key = String::new();
         if let Some(split) = self.split.as_ref().filter(|_| with_split) {
@@ -147,20 +147,20 @@ fn contains_part(text: &str, part: &str) -> bool {
 
 /// The words of a folder at a position, without those of the split.
 fn position_text(folder: &FolderName, numbers: bool) -> String {
-    let kept: Vec<&Word> =
+    let kept: Vec<&TextToken> =
         folder.words.iter().filter(|word| !word.is_split() && (numbers || word.kind != TokenKind::Number)).collect();
     joined_words(kept)
 }
 
 fn split_text(folder: &FolderName) -> Option<String> {
-    let split: Vec<&Word> = folder.words.iter().filter(|word| word.is_split()).collect();
+    let split: Vec<&TextToken> = folder.words.iter().filter(|word| word.is_split()).collect();
     Some(split.first()?.text.clone())
 }
 
 /// The folders' part of a cell; `None` when the reading does not mean this path.
-fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<String>]) -> Option<Cell> {
+fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<String>]) -> Option<PathReading> {
     reading.names.get(&path.depth())?;
-    let mut cell = Cell::default();
+    let mut cell = PathReading::default();
     for (at, (folder, role)) in path.folders.iter().zip(&reading.folders).enumerate() {
         match role {
             // The folder of texts beside the one folder of the images.
@@ -204,7 +204,7 @@ fn cell_of_folders(path: &ParsedPath, reading: &LayoutReading, fixed: &[Option<S
 }
 
 /// Words that all files of a position folder have in their stems and another folder's files do not: `3band_` of `3band_img1`.
-fn own_words(paths: &[ParsedPath], cells: &[Option<Cell>]) -> HashMap<String, HashSet<String>> {
+fn own_words(paths: &[ParsedPath], cells: &[Option<PathReading>]) -> HashMap<String, HashSet<String>> {
     #[derive(Default)]
     struct Stream {
         common: Option<HashSet<String>>,
@@ -232,7 +232,7 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<Cell>]) -> HashMap<String, Ha
         }
     }
     // Numbers and dates stay; words with digits where a file keeps another number.
-    let numbers = |word: &Word| !matches!(word.kind, TokenKind::Word | TokenKind::Band | TokenKind::Resolution);
+    let numbers = |word: &TextToken| !matches!(word.kind, TokenKind::Word | TokenKind::Band | TokenKind::Resolution);
     let stems = || paths.iter().flat_map(|path| &path.stem);
     let fixed: HashSet<&str> = stems().filter(|word| numbers(word)).map(|word| word.lower.as_str()).collect();
     let identifiers: HashSet<&str> = stems().filter(|word| word.is_identifier()).map(|word| word.lower.as_str()).collect();
@@ -242,7 +242,7 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<Cell>]) -> HashMap<String, Ha
             |word: &String| streams.iter().any(|(other, found)| other != name && found.is_main && !found.all.contains(word));
         let mut words: HashSet<String> = stream.common.iter().flatten().filter(|word| missing(word)).cloned().collect();
         words.retain(|word| !fixed.contains(word.as_str()) && (stream.files > 1 || !identifiers.contains(word.as_str())));
-        let in_stream = |cell: &Option<Cell>| cell.as_ref().is_some_and(|cell| cell.position.join("/") == *name);
+        let in_stream = |cell: &Option<PathReading>| cell.as_ref().is_some_and(|cell| cell.position.join("/") == *name);
         let keeps = |path: &ParsedPath| path.stem.iter().any(|word| word.is_identifier() && !words.contains(&word.lower));
         if !paths.iter().zip(cells).filter(|(_, cell)| in_stream(cell)).all(|(path, _)| keeps(path)) {
             words.retain(|word| !identifiers.contains(word.as_str()));
@@ -253,7 +253,7 @@ fn own_words(paths: &[ParsedPath], cells: &[Option<Cell>]) -> HashMap<String, Ha
 }
 
 /// The root's and the position's words of a stem.
-pub(super) fn root_and_position<'a>(words: &[&'a Word]) -> (Vec<&'a Word>, Vec<&'a Word>) {
+pub(super) fn root_and_position<'a>(words: &[&'a TextToken]) -> (Vec<&'a TextToken>, Vec<&'a TextToken>) {
     if let Some(last) = words.iter().rposition(|word| word.is_identifier()) {
         let lead = words.iter().take_while(|word| word.is_role() && !word.is_identifier()).count();
         return match last + 1 == words.len() && lead > 0 {
@@ -270,14 +270,14 @@ pub(super) fn root_and_position<'a>(words: &[&'a Word]) -> (Vec<&'a Word>, Vec<&
 }
 
 /// Adds what the stem says.
-fn read_stem(cell: &mut Cell, path: &ParsedPath, role: NameRole, own: Option<&HashSet<String>>) {
-    let words: Vec<&Word> = path.stem.iter().filter(|word| !own.is_some_and(|own| own.contains(&word.lower))).collect();
+fn read_stem(cell: &mut PathReading, path: &ParsedPath, role: NameRole, own: Option<&HashSet<String>>) {
+    let words: Vec<&TextToken> = path.stem.iter().filter(|word| !own.is_some_and(|own| own.contains(&word.lower))).collect();
     let (root, position) = match role {
         NameRole::Root => (words, Vec::new()),
         NameRole::Position => (Vec::new(), words),
         NameRole::RootAndPosition => root_and_position(&words),
         NameRole::Date => {
-            let date: Vec<&Word> = words.iter().copied().filter(|word| word.kind == TokenKind::Date).collect();
+            let date: Vec<&TextToken> = words.iter().copied().filter(|word| word.kind == TokenKind::Date).collect();
             cell.date = date.first().and_then(|word| iso_date(&word.text));
             (words.into_iter().filter(|word| !matches!(word.kind, TokenKind::Date | TokenKind::Time)).collect(), Vec::new())
         }
@@ -306,18 +306,18 @@ fn iso_date(text: &str) -> Option<String> {
     (digits.len() == 8).then(|| format!("{}-{}-{}", &digits[..4], &digits[4..6], &digits[6..]))
 }
 
-type Places = HashMap<(String, String), usize>;
+type FilePlaces = HashMap<(String, String), usize>;
 /// By file, the id that it would have and the one that it has, where they differ.
 type RenamedIds = Vec<Option<(String, String)>>;
 
 /// The place of each file; an error for two files with one.
 fn places_of(
     paths: &[ParsedPath],
-    cells: &[Option<Cell>],
+    cells: &[Option<PathReading>],
     with_split: bool,
     with_ending: bool,
-) -> Result<(Places, RenamedIds), LayoutConflict> {
-    let mut taken: Places = HashMap::new();
+) -> Result<(FilePlaces, RenamedIds), LayoutConflict> {
+    let mut taken: FilePlaces = HashMap::new();
     let mut places = vec![None; cells.len()];
     for (index, (path, cell)) in paths.iter().zip(cells).enumerate() {
         let Some(cell) = cell.as_ref().filter(|_| path.is_main) else { continue };
@@ -348,9 +348,9 @@ fn fixed_folders(paths: &[ParsedPath], depth: usize) -> Vec<Option<String>> {
     (0..depth).map(only).collect()
 }
 
-pub(super) fn arrange(paths: &[ParsedPath], reading: &LayoutReading) -> Result<Arrangement, LayoutConflict> {
+pub(super) fn arrange(paths: &[ParsedPath], reading: &LayoutReading) -> Result<ArrangedFiles, LayoutConflict> {
     let fixed = fixed_folders(paths, reading.folders.len());
-    let mut cells: Vec<Option<Cell>> =
+    let mut cells: Vec<Option<PathReading>> =
         paths.iter().map(|path| cell_of_folders(path, reading, &fixed).filter(|_| path.is_candidate)).collect();
     let own = own_words(paths, &cells);
     let mut streams: Vec<String> = Vec::with_capacity(cells.len());
@@ -381,11 +381,11 @@ pub(super) fn arrange(paths: &[ParsedPath], reading: &LayoutReading) -> Result<A
 /// Gives files that describe others a place in the roots that those make.
 fn place_beside(
     paths: &[ParsedPath],
-    cells: &mut [Option<Cell>],
+    cells: &mut [Option<PathReading>],
     streams: &[String],
     (reading, own, fixed): (&LayoutReading, &HashMap<String, HashSet<String>>, &[Option<String>]),
     with_split: bool,
-    (taken, places): (&mut Places, &mut [Option<(String, String)>]),
+    (taken, places): (&mut FilePlaces, &mut [Option<(String, String)>]),
 ) {
     let keys: HashSet<String> = taken.keys().map(|(key, _)| key.clone()).collect();
     let main: HashSet<String> = taken.keys().map(|(_, position)| position.clone()).collect();
@@ -426,7 +426,12 @@ fn place_beside(
 }
 
 /// The arrangement of files that have a place each.
-fn settled(paths: &[ParsedPath], cells: &[Option<Cell>], places: &[Option<(String, String)>], with_split: bool) -> Arrangement {
+fn settled(
+    paths: &[ParsedPath],
+    cells: &[Option<PathReading>],
+    places: &[Option<(String, String)>],
+    with_split: bool,
+) -> ArrangedFiles {
     let mut by_root: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, place) in places.iter().enumerate() {
         if let Some((key, _)) = place {
@@ -503,7 +508,7 @@ fn settled(paths: &[ParsedPath], cells: &[Option<Cell>], places: &[Option<(Strin
         roots.push(root);
     }
     let left_over = (0..paths.len()).filter(|&index| places[index].is_none()).collect();
-    let mut arrangement = Arrangement { positions, columns, roots, left_over, renamed: Vec::new(), by_date };
+    let mut arrangement = ArrangedFiles { positions, columns, roots, left_over, renamed: Vec::new(), by_date };
     if arrangement.has_file_roots() {
         for root in &mut arrangement.roots {
             let ending = root.files.iter().flatten().next().map_or("", |&index| paths[index].ending.as_str());
@@ -554,25 +559,25 @@ fn position_ids(texts: &[String]) -> Vec<String> {
 }
 
 /// Names of the roots: the folder's or the stem's alone where that tells them apart, else all parts.
-fn root_names(by_root: &BTreeMap<&str, Vec<usize>>, cells: &[Option<Cell>], with_split: bool) -> Vec<String> {
+fn root_names(by_root: &BTreeMap<&str, Vec<usize>>, cells: &[Option<PathReading>], with_split: bool) -> Vec<String> {
     let first = |files: &Vec<usize>| cells[files[0]].clone().unwrap_or_default();
-    let cells_of: Vec<Cell> = by_root.values().map(first).collect();
+    let cells_of: Vec<PathReading> = by_root.values().map(first).collect();
     let has = |names: &[String]| {
         let distinct: HashSet<String> = names.iter().map(|name| name.to_lowercase()).collect();
         distinct.len() == names.len() && names.iter().all(|name| !name.is_empty())
     };
-    let stem = |cell: &Cell| cell.stem.and_then(|at| cell.parts.get(at)).cloned().unwrap_or_default();
-    let stem_or_folder = |cell: &Cell| match stem(cell) {
+    let stem = |cell: &PathReading| cell.stem.and_then(|at| cell.parts.get(at)).cloned().unwrap_or_default();
+    let stem_or_folder = |cell: &PathReading| match stem(cell) {
         text if text.is_empty() => cell.folders.last().cloned().unwrap_or_default(),
         text => text,
     };
-    let folders = |cell: &Cell| cell.folders.join("_");
-    let all = |cell: &Cell| {
+    let folders = |cell: &PathReading| cell.folders.join("_");
+    let all = |cell: &PathReading| {
         let split = cell.split.clone().filter(|_| with_split);
         split.into_iter().chain(cell.parts.iter().cloned()).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("_")
     };
     // A folder that is a scene comes before what its files are called.
-    let attempts: [&dyn Fn(&Cell) -> String; 3] = [&folders, &stem_or_folder, &all];
+    let attempts: [&dyn Fn(&PathReading) -> String; 3] = [&folders, &stem_or_folder, &all];
     for name in attempts {
         let names: Vec<String> = cells_of.iter().map(name).collect();
         if has(&names) {
@@ -583,7 +588,7 @@ fn root_names(by_root: &BTreeMap<&str, Vec<usize>>, cells: &[Option<Cell>], with
 }
 
 /// Makes ids valid and unique, whatever the case of their letters.
-fn mend_ids(arrangement: &mut Arrangement) {
+fn mend_ids(arrangement: &mut ArrangedFiles) {
     let mut renamed = Vec::new();
     let mut mend = |ids: Vec<&mut String>| {
         let mut taken: HashSet<String> = ids.iter().map(|id| id.to_lowercase()).collect();
@@ -616,7 +621,7 @@ fn mend_ids(arrangement: &mut Arrangement) {
     arrangement.renamed = renamed;
 }
 
-impl Arrangement {
+impl ArrangedFiles {
     fn has_file_roots_unnamed(&self) -> bool {
         self.has_file_roots() && self.positions.iter().all(|position| position.id.is_empty())
     }

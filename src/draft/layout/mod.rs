@@ -9,7 +9,7 @@ mod recognise;
 mod tests;
 mod words;
 
-pub use arrange::{ArrangedPosition, ArrangedRoot, Arrangement, LayoutConflict, RenamedId, arrange_files};
+pub use arrange::{ArrangedFiles, ArrangedPosition, ArrangedRoot, LayoutConflict, RenamedId, arrange_files};
 pub use question::{LayoutAlternative, LayoutQuestion, LayoutWay, UnclearLayout};
 pub use recognise::{folder_layout, folders_are_scenes, recognise_layout, stem_layout};
 pub use words::{list_family, split_named_by};

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::words::{Word, WordPart, words_of};
+use super::words::{TextToken, WordPart, words_of};
 
 /// Endings of files that describe others, or belong to one: they get a place only in roots that other files make.
 const BESIDE: &[&str] = &[
@@ -16,14 +16,14 @@ const ARCHIVES: &[&str] = &["7z", "bz2", "gz", "md5", "rar", "sha256", "tar", "t
 #[derive(Clone, Debug)]
 pub(super) struct FolderName {
     pub text: String,
-    pub words: Vec<Word>,
+    pub words: Vec<TextToken>,
 }
 
 /// One path.
 #[derive(Clone, Debug)]
 pub(super) struct ParsedPath {
     pub folders: Vec<FolderName>,
-    pub stem: Vec<Word>,
+    pub stem: Vec<TextToken>,
     /// The stem as it is written.
     pub stem_text: String,
     /// The ending in lower case, without dot.
@@ -96,11 +96,11 @@ impl ParsedPath {
 }
 
 /// Number of words up to the last that tells scenes apart.
-fn scene_words(stem: &[Word]) -> usize {
-    stem.iter().rposition(Word::is_identifier).map_or(0, |last| last + 1)
+fn scene_words(stem: &[TextToken]) -> usize {
+    stem.iter().rposition(TextToken::is_identifier).map_or(0, |last| last + 1)
 }
 
-fn beginning(stem: &[Word], words: usize) -> String {
+fn beginning(stem: &[TextToken], words: usize) -> String {
     let texts: Vec<&str> = stem.iter().take(words).map(|word| word.lower.as_str()).collect();
     texts.join("_")
 }

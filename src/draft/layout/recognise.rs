@@ -5,10 +5,10 @@ use std::collections::hash_map::DefaultHasher;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{Hash, Hasher};
 
-use super::arrange::{Arrangement, arrange, root_and_position};
+use super::arrange::{ArrangedFiles, arrange, root_and_position};
 use super::parsed::ParsedPath;
 use super::question::{LayoutQuestion, LayoutWay, UnclearLayout};
-use super::words::Word;
+use super::words::TextToken;
 use super::{FolderRole, LayoutReading, NameRole};
 use crate::draft::pattern::TokenKind;
 
@@ -172,7 +172,7 @@ fn levels_of(main: &[&ParsedPath]) -> Vec<LevelKind> {
 }
 
 fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
-    let mut values: BTreeMap<&str, &[Word]> = BTreeMap::new();
+    let mut values: BTreeMap<&str, &[TextToken]> = BTreeMap::new();
     let mut shallower = false;
     for path in main {
         match path.folders.get(depth) {
@@ -183,10 +183,10 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     if values.len() == 1 && !shallower {
         return LevelKind::Fixed;
     }
-    let count = |wanted: &dyn Fn(&[Word]) -> bool| values.values().filter(|words| wanted(words)).count();
-    let identifiers = |words: &[Word]| words.iter().filter(|word| word.is_identifier() && !word.is_role()).count();
-    let roles = |words: &[Word]| words.iter().filter(|word| word.is_role()).count();
-    let is_split = |words: &[Word]| words.iter().any(Word::is_split) && identifiers(words) == 0 && roles(words) == 0;
+    let count = |wanted: &dyn Fn(&[TextToken]) -> bool| values.values().filter(|words| wanted(words)).count();
+    let identifiers = |words: &[TextToken]| words.iter().filter(|word| word.is_identifier() && !word.is_role()).count();
+    let roles = |words: &[TextToken]| words.iter().filter(|word| word.is_role()).count();
+    let is_split = |words: &[TextToken]| words.iter().any(TextToken::is_split) && identifiers(words) == 0 && roles(words) == 0;
     if count(&is_split) == values.len() {
         return LevelKind::Split;
     }
@@ -194,7 +194,7 @@ fn level_kind(main: &[&ParsedPath], depth: usize) -> LevelKind {
     let shapes: HashSet<String> =
         values.keys().map(|text| text.chars().map(|c| if c.is_ascii_digit() { '#' } else { c }).collect()).collect();
     let numbered = shapes.len() == 1 && values.keys().any(|text| text.bytes().any(|b| b.is_ascii_digit()));
-    let is_product = |words: &[Word]| roles(words) > 0 && roles(words) >= identifiers(words);
+    let is_product = |words: &[TextToken]| roles(words) > 0 && roles(words) >= identifiers(words);
     if count(&is_product) * 2 >= values.len() && !(numbered && values.len() > 2) {
         return LevelKind::Products;
     }
@@ -208,7 +208,7 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
     let mut folders: Vec<Vec<FolderRole>> = vec![Vec::new()];
     // Years of products are no parts of scenes: images_2006, images_2012.
     let has_year = |at: usize| {
-        let is_year = |word: &Word| {
+        let is_year = |word: &TextToken| {
             word.kind == TokenKind::Number && word.text.len() == 4 && (word.text.starts_with("19") || word.text.starts_with("20"))
         };
         main.iter().filter_map(|path| path.folders.get(at)).any(|folder| folder.words.iter().any(is_year))
@@ -259,7 +259,7 @@ fn candidates(levels: &[LevelKind], main: &[&ParsedPath]) -> Vec<LayoutReading> 
 /// A reading and how it fits.
 struct Tried {
     reading: LayoutReading,
-    found: Arrangement,
+    found: ArrangedFiles,
     score: f64,
     /// Evidence from the names that there are positions.
     has_products: bool,
@@ -270,7 +270,7 @@ struct Tried {
 }
 
 impl Tried {
-    fn of(mut reading: LayoutReading, found: Arrangement, levels: &[LevelKind], paths: &[ParsedPath]) -> Self {
+    fn of(mut reading: LayoutReading, found: ArrangedFiles, levels: &[LevelKind], paths: &[ParsedPath]) -> Self {
         let open_positions = levels
             .iter()
             .zip(&reading.folders)
@@ -337,7 +337,7 @@ struct SuffixWords {
 fn suffix_roles(reading: &LayoutReading, paths: &[ParsedPath]) -> Option<SuffixWords> {
     let (mut known, mut numbered, mut all) = (0u32, 0u32, 0u32);
     for path in paths.iter().filter(|path| path.is_main) {
-        let words: Vec<&Word> = path.stem.iter().collect();
+        let words: Vec<&TextToken> = path.stem.iter().collect();
         let position = match reading.names.get(&path.depth()) {
             Some(NameRole::RootAndPosition) => root_and_position(&words).1,
             Some(NameRole::Position) => words,
@@ -352,7 +352,7 @@ fn suffix_roles(reading: &LayoutReading, paths: &[ParsedPath]) -> Option<SuffixW
 }
 
 /// Whether folders of unknown words are positions for no reason but equal counters, and whether stems repeat the folders.
-fn weakness(found: &Arrangement, paths: &[ParsedPath]) -> (bool, bool) {
+fn weakness(found: &ArrangedFiles, paths: &[ParsedPath]) -> (bool, bool) {
     let mut endings: HashSet<&str> = HashSet::new();
     let (mut rich, mut repeats, mut all) = (0, 0, 0);
     for root in &found.roots {
@@ -361,11 +361,11 @@ fn weakness(found: &Arrangement, paths: &[ParsedPath]) -> (bool, bool) {
             endings.insert(&path.ending);
             all += 1;
             let of_folder =
-                |word: &Word| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
+                |word: &TextToken| path.folders.iter().flat_map(|folder| &folder.words).any(|other| other.lower == word.lower);
             repeats += usize::from(path.stem.iter().any(of_folder));
-            let own: Vec<&Word> = path.stem.iter().filter(|word| !of_folder(word)).collect();
+            let own: Vec<&TextToken> = path.stem.iter().filter(|word| !of_folder(word)).collect();
             let identifiers = own.iter().filter(|word| word.is_identifier());
-            let long = |word: &&&Word| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
+            let long = |word: &&&TextToken| word.text.len() > 4 || !matches!(word.kind, TokenKind::Number);
             rich += usize::from(
                 own.len() > 2
                     || identifiers.clone().any(|word| long(&word))
@@ -384,7 +384,7 @@ fn name_columns(reading: &mut LayoutReading, levels: &[LevelKind], main: &[&Pars
         .collect();
     // The innermost folder is the scene where the stems below say nothing of it.
     let names_scene = |path: &&&ParsedPath| {
-        let words: Vec<&Word> = path.stem.iter().collect();
+        let words: Vec<&TextToken> = path.stem.iter().collect();
         match reading.names.get(&path.depth()) {
             Some(NameRole::Position) => true,
             Some(NameRole::RootAndPosition) => root_and_position(&words).0.is_empty(),
@@ -501,7 +501,7 @@ fn classes_of(reading: &LayoutReading) -> Vec<FolderRole> {
 }
 
 /// Files by root: the same for readings that only name things in another way.
-fn shape_of(found: &Arrangement) -> BTreeSet<Vec<usize>> {
+fn shape_of(found: &ArrangedFiles) -> BTreeSet<Vec<usize>> {
     let files = |root: &super::ArrangedRoot| {
         let mut files: Vec<usize> = root.files.iter().flatten().copied().collect();
         files.sort_unstable();
@@ -516,7 +516,7 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
         .iter()
         .filter(|found| !found.found.has_file_roots() && !found.found.by_date && found.found.roots.len() > 1 && !found.is_weak);
     let main = || paths.iter().filter(|path| path.is_main);
-    let are_of_one_scene = main().all(|path| path.folders.is_empty() && !path.stem.iter().any(Word::is_identifier));
+    let are_of_one_scene = main().all(|path| path.folders.is_empty() && !path.stem.iter().any(TextToken::is_identifier));
     let Some(best) = best.max_by(|a, b| a.score.total_cmp(&b.score)).filter(|_| !are_of_one_scene) else {
         return too_few("no structure is common to the files: their names belong to one scene, or share nothing");
     };
@@ -548,7 +548,7 @@ fn none_fits(tried: &[Tried], paths: &[ParsedPath]) -> LayoutQuestion {
         let excluded = match path.folders.is_empty() {
             false => excluding_folders(folders, &others),
             true => {
-                let words: Vec<&Word> = path.stem.iter().collect();
+                let words: Vec<&TextToken> = path.stem.iter().collect();
                 Some(vec![format!("{}*", super::words::joined_words(root_and_position(&words).0))])
             }
         };

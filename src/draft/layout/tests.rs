@@ -1,18 +1,18 @@
 //! Tests of the recognition: readings of paths, and questions.
 
-use super::{Arrangement, arrange_files, list_family, recognise_layout};
+use super::{ArrangedFiles, arrange_files, list_family, recognise_layout};
 
 fn paths(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-fn arranged(text: &str) -> Arrangement {
+fn arranged(text: &str) -> ArrangedFiles {
     let paths = paths(text);
     let reading = recognise_layout(&paths).unwrap_or_else(|question| panic!("a question: {question:?}"));
     arrange_files(&paths, &reading).expect("a place for each file")
 }
 
-fn positions(found: &Arrangement) -> Vec<(&str, usize)> {
+fn positions(found: &ArrangedFiles) -> Vec<(&str, usize)> {
     found.positions.iter().map(|position| (position.id.as_str(), position.matched)).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Words that names of published datasets are made of: what a file is of its scene (image, mask, band) and the part of a split.
 
-use crate::draft::pattern::{Name, TokenKind};
+use crate::draft::pattern::{TokenKind, TokenizedPath};
 
 /// Words for what a file is within its scene: products, sensors, polarisations, moments of a pair.
 const ROLE_WORDS: &[&str] = &[
@@ -134,7 +134,7 @@ const SPLIT_WORDS: &[&str] = &[
 
 /// A token of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct TextToken {
     /// The text before it, from the word before.
     pub before: String,
     pub text: String,
@@ -159,13 +159,13 @@ pub(super) enum WordPart {
 }
 
 /// The words of a folder's name or of a file's stem.
-pub(super) fn words_of(text: &str) -> Vec<Word> {
-    let name = Name::of(text.to_owned(), false);
+pub(super) fn words_of(text: &str) -> Vec<TextToken> {
+    let name = TokenizedPath::of(text.to_owned(), false);
     let mut last = 0;
     let mut words = Vec::with_capacity(name.tokens.len());
     for (index, token) in name.tokens.iter().enumerate() {
         let own = name.token(index);
-        words.push(Word {
+        words.push(TextToken {
             before: text[last..token.span.start].to_owned(),
             text: own.to_owned(),
             lower: own.to_lowercase(),
@@ -178,7 +178,7 @@ pub(super) fn words_of(text: &str) -> Vec<Word> {
     words
 }
 
-impl Word {
+impl TextToken {
     /// True for what a file is of its scene. Digits before the word do not matter: 3band.
     pub fn is_role(&self) -> bool {
         let bare = self.lower.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -229,7 +229,7 @@ impl Word {
 }
 
 /// The text of some of the words, with what stood between them.
-pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a Word>) -> String {
+pub(super) fn joined_words<'a>(words: impl IntoIterator<Item = &'a TextToken>) -> String {
     let mut text = String::new();
     let mut last: Option<usize> = None;
     for word in words {
@@ -257,7 +257,7 @@ pub(super) fn singular(text: &str) -> String {
 
 /// The part of a split that a list's name says: `eurosat-100-train` → train.
 pub fn split_named_by(stem: &str) -> Option<String> {
-    let mut found = words_of(stem).into_iter().filter(Word::is_split);
+    let mut found = words_of(stem).into_iter().filter(TextToken::is_split);
     let first = found.next()?;
     found.next().is_none().then_some(first.lower)
 }

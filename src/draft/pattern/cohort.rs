@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use super::name::{Name, TokenKind};
+use super::name::{TokenKind, TokenizedPath};
 use super::{Example, Nearly};
 use crate::draft::Unplaced;
 
 /// A token column, or several that always change together.
-pub(super) struct Class {
+pub(super) struct TokenClass {
     /// Indices of the tokens in the first example's name, ascending.
     pub tokens: Vec<usize>,
     pub kind: TokenKind,
@@ -19,7 +19,7 @@ pub(super) struct Class {
 }
 
 /// A matching file.
-pub(super) struct Row {
+pub(super) struct MatchingFile {
     /// Index in the tray; `None` for an example that is placed already.
     pub file: Option<u32>,
     /// Value number in each class.
@@ -30,12 +30,12 @@ pub(super) struct Row {
 
 /// All matching names.
 pub(super) struct Cohort {
-    pub classes: Vec<Class>,
-    pub rows: Vec<Row>,
+    pub classes: Vec<TokenClass>,
+    pub rows: Vec<MatchingFile>,
     /// Row of each example.
     pub examples: Vec<usize>,
     /// Name of the first example.
-    pub model: Name,
+    pub model: TokenizedPath,
     /// Number of shapes; with more than one, their differences determine the position.
     pub templates: u32,
     pub nearly: Vec<Nearly>,
@@ -43,9 +43,9 @@ pub(super) struct Cohort {
 }
 
 /// One of the examples' shapes.
-struct Template {
+struct ExampleTemplate {
     shape: String,
-    name: Name,
+    name: TokenizedPath,
     /// The token index of each column.
     columns: Vec<usize>,
 }
@@ -63,8 +63,8 @@ impl Cohort {
     /// The reason, for the user, why the names form no table.
     pub fn of(tray: &[Unplaced], examples: &[Example], fine: bool) -> Result<Self, String> {
         let folder = common_folder(tray.iter().map(|file| &file.path).chain(examples.iter().map(|example| &example.file)));
-        let name = |path: &Path| Name::of(relative(path, &folder), fine);
-        let names: Vec<Name> = examples.iter().map(|example| name(&example.file)).collect();
+        let name = |path: &Path| TokenizedPath::of(relative(path, &folder), fine);
+        let names: Vec<TokenizedPath> = examples.iter().map(|example| name(&example.file)).collect();
         let templates = templates(&names, examples)?;
         let Some(first) = templates.first() else { return Err(tr!("there is no example").into()) };
         let width = first.columns.len();
@@ -106,7 +106,8 @@ impl Cohort {
         let examples: Vec<usize> = example_rows.iter().map(|&row| moved[row]).collect();
         let (classes, values) = classes(&templates, &kept);
         let rows = kept.iter().zip(values);
-        let rows = rows.map(|((file, _, template), values)| Row { file: *file, values, template: *template as u32 }).collect();
+        let rows =
+            rows.map(|((file, _, template), values)| MatchingFile { file: *file, values, template: *template as u32 }).collect();
         let count = templates.len() as u32;
         let model = names.into_iter().next().ok_or(tr!("there is no example"))?;
         Ok(Self { classes, rows, examples, model, templates: count, nearly, left_over })
@@ -132,7 +133,7 @@ fn relative(path: &Path, folder: &Path) -> String {
 }
 
 /// The shapes of the examples, with the columns they have in common.
-fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, String> {
+fn templates(names: &[TokenizedPath], examples: &[Example]) -> Result<Vec<ExampleTemplate>, String> {
     let mut found: Vec<(usize, Vec<(usize, usize)>)> = Vec::new();
     for (index, name) in names.iter().enumerate() {
         if found.iter().any(|(known, _)| names[*known].shape == name.shape) {
@@ -154,7 +155,7 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
     }
     let shared = |token: &usize| found.iter().all(|(_, pairs)| pairs.iter().any(|pair| pair.0 == *token));
     let columns: Vec<usize> = (0..names.first().map_or(0, |name| name.tokens.len())).filter(shared).collect();
-    let of = |(index, pairs): &(usize, Vec<(usize, usize)>)| Template {
+    let of = |(index, pairs): &(usize, Vec<(usize, usize)>)| ExampleTemplate {
         shape: names[*index].shape.clone(),
         name: names[*index].clone(),
         columns: columns.iter().filter_map(|column| pairs.iter().find(|pair| pair.0 == *column).map(|pair| pair.1)).collect(),
@@ -163,7 +164,7 @@ fn templates(names: &[Name], examples: &[Example]) -> Result<Vec<Template>, Stri
 }
 
 /// The longest common subsequence of tokens of two names of one root, as index pairs.
-fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
+fn common_tokens(a: &TokenizedPath, b: &TokenizedPath) -> Vec<(usize, usize)> {
     let (rows, columns) = (a.tokens.len(), b.tokens.len());
     let mut length = vec![vec![0usize; columns + 1]; rows + 1];
     for row in (0..rows).rev() {
@@ -189,8 +190,8 @@ fn common_tokens(a: &Name, b: &Name) -> Vec<(usize, usize)> {
 }
 
 /// Why a name of another shape almost matches.
-fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
-    let ending = |name: &Name| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
+fn other_shape(name: &TokenizedPath, examples: &[TokenizedPath]) -> Option<String> {
+    let ending = |name: &TokenizedPath| name.text.rsplit_once('.').map(|(_, end)| end.to_lowercase());
     let close =
         examples.iter().filter(|example| ending(example) == ending(name) && example.tokens.len().abs_diff(name.tokens.len()) <= 1);
     let example = close.min_by_key(|example| example.tokens.len().abs_diff(name.tokens.len()))?;
@@ -205,14 +206,14 @@ fn other_shape(name: &Name, examples: &[Name]) -> Option<String> {
     })
 }
 
-fn alike(a: &Name, at: usize, b: &Name, place: usize) -> bool {
+fn alike(a: &TokenizedPath, at: usize, b: &TokenizedPath, place: usize) -> bool {
     matches!((a.tokens.get(at), b.tokens.get(place)), (Some(a), Some(b)) if a.kind == b.kind)
 }
 
-type Fitting = (Option<u32>, Name, usize);
+type TokenFitting = (Option<u32>, TokenizedPath, usize);
 
-fn digits_of(column: usize, templates: &[Template], rows: &[Fitting], examples: &[usize]) -> Digits {
-    let token = |row: &Fitting| row.1.token(templates[row.2].columns[column]).to_owned();
+fn digits_of(column: usize, templates: &[ExampleTemplate], rows: &[TokenFitting], examples: &[usize]) -> Digits {
+    let token = |row: &TokenFitting| row.1.token(templates[row.2].columns[column]).to_owned();
     let shown: Vec<String> = examples.iter().map(|&row| token(&rows[row])).collect();
     let width = shown.first().map_or(0, String::len);
     if shown.iter().any(|text| text.len() != width || !text.bytes().all(|b| b.is_ascii_digit())) {
@@ -225,7 +226,7 @@ fn digits_of(column: usize, templates: &[Template], rows: &[Fitting], examples: 
 }
 
 /// Why a name of the right shape does not match.
-fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String> {
+fn misfit(name: &TokenizedPath, template: &ExampleTemplate, digits: &[Digits]) -> Option<String> {
     for (index, token) in name.tokens.iter().enumerate() {
         let text = name.token(index);
         let Some(model) = template.name.tokens.get(index) else { return Some(tr!("its name has a part more").into()) };
@@ -264,8 +265,8 @@ fn misfit(name: &Name, template: &Template, digits: &[Digits]) -> Option<String>
 }
 
 /// The changing columns, merged where they change together, and their values per row.
-fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32>>) {
-    let mut classes: Vec<Class> = Vec::new();
+fn classes(templates: &[ExampleTemplate], rows: &[TokenFitting]) -> (Vec<TokenClass>, Vec<Vec<u32>>) {
+    let mut classes: Vec<TokenClass> = Vec::new();
     let mut known: Vec<Vec<u32>> = Vec::new();
     let columns = templates.first().map_or(0, |template| template.columns.len());
     for column in 0..columns {
@@ -295,7 +296,7 @@ fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32
                 }
             }
             None => {
-                classes.push(Class { tokens: vec![token], kind, texts: vec![texts] });
+                classes.push(TokenClass { tokens: vec![token], kind, texts: vec![texts] });
                 known.push(values);
             }
         }
@@ -304,7 +305,7 @@ fn classes(templates: &[Template], rows: &[Fitting]) -> (Vec<Class>, Vec<Vec<u32
     (classes, rows.collect())
 }
 
-impl Class {
+impl TokenClass {
     /// The texts of a value, one per token.
     pub fn texts_of(&self, value: u32) -> impl Iterator<Item = &str> {
         self.texts.iter().map(move |texts| texts.get(value as usize).map_or("", String::as_str))

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::TokenRole;
 use super::name::natural_key;
-use super::reader::{IdParts, Path, Reader};
+use super::reader::{IdParts, IdPath, PatternInput};
 
 /// Groups of files by root and by position while one reading is tried.
 pub(super) struct Grouping<'a, 'r> {
-    reader: &'a Reader<'r>,
+    reader: &'a PatternInput<'r>,
     roles: &'a [TokenRole],
     root_parts: Option<IdParts>,
     position_parts: Option<IdParts>,
@@ -17,8 +17,8 @@ pub(super) struct Grouping<'a, 'r> {
     by_id: HashMap<Arc<str>, u32>,
     pub roots: Vec<Arc<str>>,
     places: HashMap<Vec<u32>, u32>,
-    by_path: HashMap<Path, u32>,
-    pub positions: Vec<Path>,
+    by_path: HashMap<IdPath, u32>,
+    pub positions: Vec<IdPath>,
     /// True for positions shown by an example or present in the draft. Other positions must be frequent.
     sure: Vec<bool>,
 }
@@ -29,7 +29,7 @@ const NOWHERE: u32 = u32::MAX;
 impl<'a, 'r> Grouping<'a, 'r> {
     /// An empty grouping.
     pub fn new(
-        reader: &'a Reader<'r>,
+        reader: &'a PatternInput<'r>,
         roles: &'a [TokenRole],
         root_parts: Option<IdParts>,
         position_parts: Option<IdParts>,
@@ -76,7 +76,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
         })
     }
 
-    fn place_called(&mut self, path: Path, sure: bool) -> u32 {
+    fn place_called(&mut self, path: IdPath, sure: bool) -> u32 {
         *self.by_path.entry(path.clone()).or_insert_with(|| {
             self.positions.push(path);
             self.sure.push(sure);
@@ -111,7 +111,7 @@ impl<'a, 'r> Grouping<'a, 'r> {
             None => NOWHERE,
             Some(parts) => {
                 let text = self.reader.composed(parts, row);
-                let path: Path = text.split('/').map(Arc::from).collect();
+                let path: IdPath = text.split('/').map(Arc::from).collect();
                 let known = self.reader.draft.positions.contains(&path);
                 self.place_called(path, known)
             }

@@ -11,7 +11,7 @@ mod reading;
 mod tests;
 
 pub use name::TokenKind;
-pub(super) use name::{Name, natural_key};
+pub(super) use name::{TokenizedPath, natural_key};
 pub use placing::place_by_pattern;
 pub use reading::find_pattern;
 

@@ -54,7 +54,7 @@ pub(in crate::draft) struct Token {
 
 /// A path relative to a common folder, split into tokens.
 #[derive(Clone, Debug)]
-pub(in crate::draft) struct Name {
+pub(in crate::draft) struct TokenizedPath {
     pub text: String,
     pub tokens: Vec<Token>,
     /// The text between the tokens: names of one shape differ only in their tokens.
@@ -65,7 +65,7 @@ const BAND_WORDS: [&str; 16] = [
     "red", "green", "blue", "nir", "nir08", "swir", "swir1", "swir2", "swir16", "swir22", "pan", "coastal", "vv", "vh", "hh", "hv",
 ];
 
-impl Name {
+impl TokenizedPath {
     /// Splits a path with `/` separators. With `fine`, words are also split from trailing numbers: img0001.
     pub fn of(text: String, fine: bool) -> Self {
         let mut tokens = Vec::new();
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     fn tokens(text: &str, fine: bool) -> Vec<(String, TokenKind)> {
-        let name = Name::of(text.into(), fine);
+        let name = TokenizedPath::of(text.into(), fine);
         (0..name.tokens.len()).map(|index| (name.token(index).to_owned(), name.tokens[index].kind)).collect()
     }
 
@@ -228,7 +228,7 @@ mod tests {
         expect("img0001.png", true, &[("img", Word), ("0001", Number), ("png", Ending)]);
         expect("a/20201345", false, &[("a", Word), ("20201345", Number)]);
         expect("été_v1.2", false, &[("été", Word), ("v1", Word), ("2", Number)]);
-        assert_eq!(Name::of("a-b/c_d.tif".into(), false).shape, "*-*/*_*.*");
+        assert_eq!(TokenizedPath::of("a-b/c_d.tif".into(), false).shape, "*-*/*_*.*");
         let mut ids = ["s_10", "s_9", "r_11", "s_9b"];
         ids.sort_by_key(|id| natural_key(id));
         assert_eq!(ids, ["r_11", "s_9", "s_9b", "s_10"]);

@@ -8,7 +8,7 @@ use crate::draft::{Content, Edit};
 use crate::error::{Error, Result};
 use crate::model::{NodePath, Payload, Sample, Schema, Tortilla};
 
-type Path = Vec<Arc<str>>;
+type PlacingPath = Vec<Arc<str>>;
 
 /// A single edit that places the files of `alternative`. New roots follow the existing ones, sorted by id.
 ///
@@ -16,7 +16,7 @@ type Path = Vec<Arc<str>>;
 /// [`Kind::Usage`](crate::error::Kind::Usage) when the tray changed since the pattern was derived, a position is occupied, or
 /// there is no file to place.
 pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<Edit> {
-    let order = Order::of(&content.dataset.root, alternative);
+    let order = PositionOrder::of(&content.dataset.root, alternative);
     let roots: HashMap<&str, usize> =
         content.dataset.root.samples.iter().enumerate().rev().map(|(index, sample)| (&*sample.id, index)).collect();
     let mut changed: Vec<(usize, Arc<Tortilla>)> = Vec::new();
@@ -65,21 +65,21 @@ pub fn place_by_pattern(content: &Content, alternative: &Alternative) -> Result<
 }
 
 /// Order of positions among their siblings: as in the longest root, then as listed in the pattern.
-struct Order {
-    ranks: HashMap<Path, usize>,
+struct PositionOrder {
+    ranks: HashMap<PlacingPath, usize>,
     /// Fields of the tortillas below a root, from level 1 down.
     schemas: Vec<Schema>,
 }
 
-impl Order {
+impl PositionOrder {
     fn of(root: &Tortilla, alternative: &Alternative) -> Self {
-        fn note(path: &[Arc<str>], ranks: &mut HashMap<Path, usize>) {
+        fn note(path: &[Arc<str>], ranks: &mut HashMap<PlacingPath, usize>) {
             for length in 1..=path.len() {
                 let next = ranks.len();
                 ranks.entry(path[..length].to_vec()).or_insert(next);
             }
         }
-        fn walk(tortilla: &Tortilla, above: &mut Path, ranks: &mut HashMap<Path, usize>, schemas: &mut Vec<Schema>) {
+        fn walk(tortilla: &Tortilla, above: &mut PlacingPath, ranks: &mut HashMap<PlacingPath, usize>, schemas: &mut Vec<Schema>) {
             if schemas.len() == above.len() {
                 schemas.push(tortilla.schema.clone());
             }
@@ -98,7 +98,7 @@ impl Order {
         // Roots that receive no file are complete already.
         let whole = folders().filter(|(sample, _)| !fresh.contains(&sample.id)).max_by_key(|(_, children)| children.samples.len());
         if let Some((_, children)) = whole.or_else(|| folders().max_by_key(|(_, children)| children.samples.len())) {
-            walk(children, &mut Path::new(), &mut ranks, &mut schemas);
+            walk(children, &mut PlacingPath::new(), &mut ranks, &mut schemas);
         }
         alternative.positions.iter().for_each(|(path, _)| note(path, &mut ranks));
         Self { ranks, schemas }
@@ -137,7 +137,7 @@ impl Order {
         };
         // Padding at this position is replaced.
         let parent = &path[..depth];
-        let sibling = |known: &Path| known.len() == depth + 1 && known.starts_with(parent);
+        let sibling = |known: &PlacingPath| known.len() == depth + 1 && known.starts_with(parent);
         let place = self.ranks.iter().filter(|(known, rank)| Some(**rank) < own && sibling(known)).count();
         let gap = tortilla.samples.get_mut(place).filter(|found| found.is_padding() && found.kind() == new.kind());
         match gap {

@@ -8,7 +8,7 @@ use super::{Example, TokenRole};
 use crate::model::{Dataset, Sample, Tortilla};
 
 /// Ids from a root down to a FILE.
-pub(super) type Path = Vec<Arc<str>>;
+pub(super) type IdPath = Vec<Arc<str>>;
 
 /// How an id is composed of tokens.
 pub(super) type IdParts = Vec<IdPart>;
@@ -20,18 +20,18 @@ pub(super) enum IdPart {
 }
 
 /// Positions and samples that the draft already has.
-pub(super) struct Known {
+pub(super) struct ExistingStructure {
     /// Positions of the FILEs of the longest root.
-    pub positions: Vec<Path>,
+    pub positions: Vec<IdPath>,
     /// For each root, the FILEs that are not padding.
-    pub filled: HashMap<Arc<str>, HashSet<Path>>,
+    pub filled: HashMap<Arc<str>, HashSet<IdPath>>,
     /// There are other roots than the examples': positions that these lack are not added.
     pub settled: bool,
 }
 
-impl Known {
+impl ExistingStructure {
     pub fn of(dataset: &Dataset, examples: &[Example]) -> Self {
-        fn walk(tortilla: &Tortilla, above: &mut Path, found: &mut Vec<(Path, bool)>) {
+        fn walk(tortilla: &Tortilla, above: &mut IdPath, found: &mut Vec<(IdPath, bool)>) {
             for sample in &tortilla.samples {
                 above.push(sample.id.clone());
                 match sample.children() {
@@ -45,14 +45,14 @@ impl Known {
         let files = |sample: &Sample| {
             let mut found = Vec::new();
             match sample.children() {
-                Some(children) => walk(children, &mut Path::new(), &mut found),
-                None => found.push((Path::new(), !sample.is_padding())),
+                Some(children) => walk(children, &mut IdPath::new(), &mut found),
+                None => found.push((IdPath::new(), !sample.is_padding())),
             }
             found
         };
         for sample in &dataset.root.samples {
             let found = files(sample);
-            let real: HashSet<Path> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
+            let real: HashSet<IdPath> = found.into_iter().filter(|file| file.1).map(|file| file.0).collect();
             if real.len() > positions.len() {
                 positions = files(sample).into_iter().filter(|file| file.1).map(|file| file.0).collect();
             }
@@ -65,13 +65,13 @@ impl Known {
 }
 
 /// Input of the inference: files of the tray, examples, and the existing structure of the draft.
-pub(super) struct Reader<'a> {
+pub(super) struct PatternInput<'a> {
     pub cohort: &'a Cohort,
     pub examples: &'a [Example],
-    pub draft: &'a Known,
+    pub draft: &'a ExistingStructure,
 }
 
-impl Reader<'_> {
+impl PatternInput<'_> {
     /// The id of a file, formed from these parts.
     pub fn composed(&self, parts: &IdParts, row: usize) -> String {
         let part = |part: &IdPart| match part {

@@ -4,10 +4,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::cohort::{Class, Cohort, find_word};
+use super::cohort::{Cohort, TokenClass, find_word};
 use super::grouping::Grouping;
 use super::name::{TokenKind, natural_key};
-use super::reader::{IdPart, IdParts, Known, Path, Reader};
+use super::reader::{ExistingStructure, IdPart, IdParts, IdPath, PatternInput};
 use super::{Alternative, Example, Nearly, PatternReport, PatternToken, Placement, TokenRole};
 use crate::draft::Content;
 use crate::error::{Error, Result};
@@ -34,14 +34,14 @@ pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -
             return Err(Error::usage("two files have the same position").at(&example.root));
         }
     }
-    let draft = Known::of(&content.dataset, examples);
+    let draft = ExistingStructure::of(&content.dataset, examples);
     let mut best: Option<PatternReport> = None;
     // First with separators only; words are split from trailing numbers only when that finds no pattern.
     for fine in [false, true] {
         ctx.check()?;
         let report = match Cohort::of(&content.tray, examples, fine) {
             Err(trouble) => PatternReport { trouble: Some(trouble), ..PatternReport::default() },
-            Ok(cohort) => Reader { cohort: &cohort, examples, draft: &draft }.report(ctx)?,
+            Ok(cohort) => PatternInput { cohort: &cohort, examples, draft: &draft }.report(ctx)?,
         };
         let placed = |report: &PatternReport| report.alternatives.first().map_or(0, |first| first.placed.len());
         let done = placed(&report) > 2 * examples.len();
@@ -56,13 +56,13 @@ pub fn find_pattern(content: &Content, examples: &[Example], ctx: &JobContext) -
 }
 
 /// Result of trying one reading.
-struct Outcome {
+struct ReadingOutcome {
     roles: Vec<TokenRole>,
     /// For each row, the index of its root and of its position.
     cells: Vec<Option<(u32, u32)>>,
     /// Ids of the roots, by index.
     roots: Vec<Arc<str>>,
-    positions: Vec<Path>,
+    positions: Vec<IdPath>,
     /// Rows that match the pattern but have no position, with the reason.
     out: Vec<(usize, String)>,
     /// Number of rows in `out` that compete for one position.
@@ -78,7 +78,7 @@ struct Outcome {
     named: bool,
 }
 
-impl Reader<'_> {
+impl PatternInput<'_> {
     fn value(&self, example: usize, class: usize) -> u32 {
         self.cohort.rows[self.cohort.examples[example]].values[class]
     }
@@ -242,7 +242,7 @@ impl Reader<'_> {
         in_root: &[Option<usize>],
         in_position: &[Option<usize>],
         ordered: bool,
-    ) -> Option<Outcome> {
+    ) -> Option<ReadingOutcome> {
         let cohort = self.cohort;
         let root_parts = self.parts(&roles, TokenRole::Root, in_root, |example| example.root.to_string())?;
         let position_parts = self.parts(&roles, TokenRole::Position, in_position, |example| example.position.join("/"))?;
@@ -279,12 +279,12 @@ impl Reader<'_> {
         let risky = (0..roles.len()).any(|class| self.is_risky(class, roles[class], in_root[class].is_some()));
         let fill = placed as f64 / (used.len() * wide.len()).max(1) as f64;
         let (roots, positions) = (tried.roots, tried.positions);
-        shown.then_some(Outcome { roles, cells, roots, positions, out, twins, placed, fill, risky, ordered, named })
+        shown.then_some(ReadingOutcome { roles, cells, roots, positions, out, twins, placed, fill, risky, ordered, named })
     }
 
     /// A token with few texts and no evidence: each text may be a separate root, or the rare ones may not belong to the pattern.
     fn is_risky(&self, class: usize, role: TokenRole, named: bool) -> bool {
-        let found: &Class = &self.cohort.classes[class];
+        let found: &TokenClass = &self.cohort.classes[class];
         if named || !found.kind.is_wordy() || found.distinct() > FEW {
             return false;
         }
@@ -318,7 +318,7 @@ impl Reader<'_> {
     }
 
     /// Readings in which the position is determined by order, such as the earlier and the later file.
-    fn ordered(&self, explained: bool, in_root: &[Option<usize>], in_position: &[Option<usize>]) -> Vec<Outcome> {
+    fn ordered(&self, explained: bool, in_root: &[Option<usize>], in_position: &[Option<usize>]) -> Vec<ReadingOutcome> {
         let mut found = Vec::new();
         for class in 0..self.cohort.classes.len() {
             let kind = self.cohort.classes[class].kind;
@@ -341,14 +341,14 @@ impl Reader<'_> {
     }
 
     /// Keeps the plausible outcomes, drops those implied by others, and describes the rest.
-    fn settle(&self, mut outcomes: Vec<Outcome>) -> PatternReport {
+    fn settle(&self, mut outcomes: Vec<ReadingOutcome>) -> PatternReport {
         let rows = self.cohort.rows.len();
         outcomes.retain(|outcome| outcome.fill >= 0.5 && outcome.twins * 20 <= outcome.placed.max(20));
-        let roots = |outcome: &Outcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
+        let roots = |outcome: &ReadingOutcome| outcome.roles.iter().filter(|role| **role == TokenRole::Root).count();
         // Among readings with equal placements, the one with the fewest tokens in root ids is kept.
         outcomes.sort_by(|a, b| b.placed.cmp(&a.placed).then(b.fill.total_cmp(&a.fill)).then(roots(a).cmp(&roots(b))));
         let most = outcomes.first().map_or(0, |outcome| outcome.placed);
-        let mut kept: Vec<Outcome> = Vec::new();
+        let mut kept: Vec<ReadingOutcome> = Vec::new();
         for outcome in outcomes {
             let covered = kept.iter().any(|known| {
                 let within = within(&outcome.cells, &known.cells);
@@ -370,7 +370,7 @@ impl Reader<'_> {
         PatternReport { alternatives, trouble }
     }
 
-    fn alternative(&self, outcome: Outcome) -> Alternative {
+    fn alternative(&self, outcome: ReadingOutcome) -> Alternative {
         let cohort = self.cohort;
         let model = &cohort.model;
         let mut last = 0;
@@ -397,12 +397,13 @@ impl Reader<'_> {
                 placed.push(Placement { root, position, file });
             }
         }
-        let rank = |path: &Path| {
+        let rank = |path: &IdPath| {
             (self.draft.positions.iter().position(|known| known == path).unwrap_or(usize::MAX), natural_key(&path.join("/")))
         };
-        let mut positions: Vec<(Path, usize)> = outcome.positions.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect();
+        let mut positions: Vec<(IdPath, usize)> =
+            outcome.positions.into_iter().zip(counts).filter(|(_, count)| *count > 0).collect();
         positions.sort_by_cached_key(|(path, _)| rank(path));
-        let order: HashMap<Path, usize> = positions.iter().enumerate().map(|(at, (path, _))| (path.clone(), at)).collect();
+        let order: HashMap<IdPath, usize> = positions.iter().enumerate().map(|(at, (path, _))| (path.clone(), at)).collect();
         placed.sort_by_cached_key(|placement| {
             (natural_key(&placement.root), order.get(&placement.position).copied(), placement.file)
         });
@@ -431,8 +432,8 @@ fn within(small: &[Option<(u32, u32)>], large: &[Option<(u32, u32)>]) -> bool {
 }
 
 /// True when the roots that both outcomes fill have the same ids, where ids come from the names.
-fn same_ids(a: &Outcome, b: &Outcome) -> bool {
-    let id = |outcome: &Outcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
+fn same_ids(a: &ReadingOutcome, b: &ReadingOutcome) -> bool {
+    let id = |outcome: &ReadingOutcome, cell: (u32, u32)| outcome.roots.get(cell.0 as usize).cloned();
     let both = a.cells.iter().zip(&b.cells).filter_map(|(x, y)| Some(((*x)?, (*y)?)));
     !(a.named && b.named) || both.into_iter().all(|(x, y)| id(a, x) == id(b, y))
 }

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 
 /// One BibTeX entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entry {
+pub struct BibtexEntry {
     /// `article`, `misc`, …, in lower case.
     pub kind: String,
     /// Citation key.
@@ -18,7 +18,7 @@ pub struct Entry {
     fields: HashMap<String, String>,
 }
 
-impl Entry {
+impl BibtexEntry {
     /// The value of a field as plain text.
     pub fn field(&self, name: &str) -> Option<&str> {
         self.fields.get(name).map(String::as_str).filter(|text| !text.is_empty())
@@ -75,7 +75,7 @@ impl Entry {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage), with the entry, when an entry is not closed or has no key, or the text has no
 /// entry.
-pub fn parse(text: &str) -> Result<Vec<Entry>> {
+pub fn parse(text: &str) -> Result<Vec<BibtexEntry>> {
     let mut parser = Parser { rest: text, names: HashMap::new() };
     let mut entries = Vec::new();
     while let Some(at) = parser.rest.find('@') {
@@ -97,7 +97,7 @@ pub fn parse(text: &str) -> Result<Vec<Entry>> {
                 }
                 let fields = parser.fields(&key)?;
                 let fields = fields.into_iter().map(|(name, value)| (name, plain(&value))).collect();
-                entries.push(Entry { kind, key, fields });
+                entries.push(BibtexEntry { kind, key, fields });
             }
         }
     }

@@ -4,8 +4,10 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::super::program::{Program, json_lines};
-use super::super::{CollectionExtension, Entry, Made, OptionKind, OptionSpec, Scope, parse_options, with_command_words};
-use super::Fields;
+use super::super::{
+    CollectionExtension, Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, parse_options, with_command_words,
+};
+use super::CollectionFields;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, dtype_name};
@@ -13,11 +15,11 @@ use crate::table::value_json;
 
 const NAME: &str = "collection_command";
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: NAME,
     title: mark!("Own program for the collection"),
     summary: mark!("Runs a program of your own once, which gives fields of the collection as JSON."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options,
     make,
 };
@@ -33,7 +35,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct CollectionCommandOptions {
     command: Vec<String>,
     timeout: f64,
     level: usize,
@@ -46,12 +48,12 @@ struct CollectionProgram {
     columns: Vec<String>,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options(NAME, &options(), &with_command_words(given)?)?;
+fn make(given: &Json) -> Result<Extension> {
+    let options: CollectionCommandOptions = parse_options(NAME, &options(), &with_command_words(given)?)?;
     if options.level >= MAX_LEVELS {
         return Err(Error::usage(format!("option level of {NAME} is {}; {MAX_LEVELS} levels are the most", options.level)));
     }
-    Ok(Made::Collection(Box::new(CollectionProgram {
+    Ok(Extension::Collection(Box::new(CollectionProgram {
         program: Program::new(NAME, options.command, options.timeout)?,
         level: options.level,
         columns: options.columns.unwrap_or_default(),
@@ -103,7 +105,7 @@ impl CollectionExtension for CollectionProgram {
         Some(self.program.command())
     }
 
-    fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
+    fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<CollectionFields> {
         let (mut facts, mut lines) = (Vec::new(), String::new());
         self.walk(&dataset.root, "", 0, &mut facts, &mut lines);
         let known = |name: &String| facts.get(self.level).is_some_and(|level| level.fields.contains_key(name));
@@ -113,7 +115,7 @@ impl CollectionExtension for CollectionProgram {
         let levels: Vec<Json> = facts.iter().map(|level| json!({ "samples": level.samples, "fields": level.fields })).collect();
         let about = json!({ "collection": dataset.collection.fields, "levels": levels });
         let answer = self.program.call(format!("{about}\n{lines}"), ctx)?;
-        let mut fields = Fields::new();
+        let mut fields = CollectionFields::new();
         for line in json_lines(&answer)? {
             let Json::Object(members) = line else {
                 return Err(Error::format("the program's answer is no JSON object"));

@@ -2,21 +2,22 @@
 
 use serde_json::Value as Json;
 
-use super::super::{CollectionExtension, Entry, Made, OptionKind, OptionSpec, Scope, parse_options};
-use super::{Fields, command, extent, labels, optical, publications, templates, texts};
+use super::super::{CollectionExtension, Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, parse_options};
+use super::{CollectionFields, command, extent, labels, optical, publications, templates, texts};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Dataset;
 
 /// Every collection extension, in the order of the interface.
-pub const ENTRIES: &[Entry] = &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, TEMPLATE, command::ENTRY];
+pub const ENTRIES: &[ExtensionEntry] =
+    &[LABELS, OPTICAL, PUBLICATIONS, SCIENTIFIC, SPLIT_STRATEGY, RAI, EXTENT, TEMPLATE, command::ENTRY];
 
 /// Fields that depend on the options only. They are computed when the extension is created, so that invalid options fail before a
 /// run.
-struct Known(Fields);
+struct ConstantFields(CollectionFields);
 
-impl CollectionExtension for Known {
-    fn compute(&self, _: &Dataset, _: &JobContext) -> Result<Fields> {
+impl CollectionExtension for ConstantFields {
+    fn compute(&self, _: &Dataset, _: &JobContext) -> Result<CollectionFields> {
         Ok(self.0.clone())
     }
 
@@ -25,16 +26,16 @@ impl CollectionExtension for Known {
     }
 }
 
-fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> Result<Fields>) -> Result<Made> {
+fn known(name: &str, specs: &[OptionSpec], given: &Json, compute: fn(&Json) -> Result<CollectionFields>) -> Result<Extension> {
     let complete: Json = parse_options(name, specs, given)?;
-    Ok(Made::Collection(Box::new(Known(compute(&complete)?))))
+    Ok(Extension::Collection(Box::new(ConstantFields(compute(&complete)?))))
 }
 
-const LABELS: Entry = Entry {
+const LABELS: ExtensionEntry = ExtensionEntry {
     name: "labels",
     title: mark!("Labels"),
     summary: mark!("Names the classes of a labelled dataset."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: labels_options,
     make: |given| known("labels", &labels_options(), given, labels::labels),
 };
@@ -46,11 +47,11 @@ fn labels_options() -> Vec<OptionSpec> {
     ]
 }
 
-const OPTICAL: Entry = Entry {
+const OPTICAL: ExtensionEntry = ExtensionEntry {
     name: "optical",
     title: mark!("Sensor and bands"),
     summary: mark!("Describes the sensor and its bands, looked up for fourteen sensors."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: optical_options,
     make: |given| known("optical", &optical_options(), given, optical::optical),
 };
@@ -72,11 +73,11 @@ fn optical_options() -> Vec<OptionSpec> {
     ]
 }
 
-const PUBLICATIONS: Entry = Entry {
+const PUBLICATIONS: ExtensionEntry = ExtensionEntry {
     name: "publications",
     title: mark!("Publications"),
     summary: mark!("Lists the papers that describe or use the dataset."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: publications_options,
     make: |given| known("publications", &publications_options(), given, publications::publications),
 };
@@ -88,11 +89,11 @@ fn publications_options() -> Vec<OptionSpec> {
     ]
 }
 
-const SCIENTIFIC: Entry = Entry {
+const SCIENTIFIC: ExtensionEntry = ExtensionEntry {
     name: "scientific",
     title: mark!("How to cite"),
     summary: mark!("Says how the dataset itself is cited."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: scientific_options,
     make: |given| known("scientific", &scientific_options(), given, publications::scientific),
 };
@@ -105,11 +106,11 @@ fn scientific_options() -> Vec<OptionSpec> {
     ]
 }
 
-const SPLIT_STRATEGY: Entry = Entry {
+const SPLIT_STRATEGY: ExtensionEntry = ExtensionEntry {
     name: "split_strategy",
     title: mark!("Describe the split"),
     summary: mark!("Says how the samples were divided into train, validation and test."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: strategy_options,
     make: |given| known("split_strategy", &strategy_options(), given, texts::split_strategy),
 };
@@ -118,11 +119,11 @@ fn strategy_options() -> Vec<OptionSpec> {
     vec![OptionSpec::new(mark!("strategy"), OptionKind::Choice(&texts::STRATEGIES), mark!("the method")).required()]
 }
 
-const RAI: Entry = Entry {
+const RAI: ExtensionEntry = ExtensionEntry {
     name: "rai",
     title: mark!("Responsible AI"),
     summary: mark!("Answers questions on collection, labels, limits and effects of the data."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: rai_options,
     make: |given| known("rai", &rai_options(), given, texts::rai),
 };
@@ -131,22 +132,22 @@ fn rai_options() -> Vec<OptionSpec> {
     texts::RAI_QUESTIONS.iter().map(|(name, question)| OptionSpec::new(name, OptionKind::Json, question)).collect()
 }
 
-const EXTENT: Entry = Entry {
+const EXTENT: ExtensionEntry = ExtensionEntry {
     name: "extent",
     title: mark!("Extent"),
     summary: mark!("Computes the extent in space and time from the samples."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: Vec::new,
     make: |given| {
         parse_options::<Json>("extent", &[], given)?;
-        Ok(Made::Collection(Box::new(Extent)))
+        Ok(Extension::Collection(Box::new(Extent)))
     },
 };
 
 struct Extent;
 
 impl CollectionExtension for Extent {
-    fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
+    fn compute(&self, dataset: &Dataset, ctx: &JobContext) -> Result<CollectionFields> {
         extent::extent(dataset, ctx)
     }
 
@@ -155,15 +156,15 @@ impl CollectionExtension for Extent {
     }
 }
 
-const TEMPLATE: Entry = Entry {
+const TEMPLATE: ExtensionEntry = ExtensionEntry {
     name: "template",
     title: mark!("Template"),
     summary: mark!("Fills in tasks, keywords and classes that datasets of one kind share, where the collection has none."),
-    scope: Scope::Collection,
+    scope: ExtensionScope::Collection,
     options: template_options,
     make: |given| {
         let complete: Json = parse_options("template", &template_options(), given)?;
-        Ok(Made::Collection(Box::new(templates::template(&complete)?)))
+        Ok(Extension::Collection(Box::new(templates::template(&complete)?)))
     },
 };
 
@@ -173,8 +174,8 @@ fn template_options() -> Vec<OptionSpec> {
     ]
 }
 
-impl CollectionExtension for templates::Template {
-    fn compute(&self, dataset: &Dataset, _: &JobContext) -> Result<Fields> {
+impl CollectionExtension for templates::DatasetTemplate {
+    fn compute(&self, dataset: &Dataset, _: &JobContext) -> Result<CollectionFields> {
         Ok(self.fields(&dataset.collection))
     }
 }

@@ -1,6 +1,6 @@
 //! `extent`: the bounding box and time interval of all samples (TACO 2.0, section 5.5.2).
 
-use super::Fields;
+use super::CollectionFields;
 use crate::container::{Assembly, extent_of_samples};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -10,7 +10,7 @@ use crate::model::{Dataset, EXTENT_ORIGIN, ExtentOrigin};
 ///
 /// # Errors
 /// When no sample has a location, as the extent would be the whole world.
-pub fn extent(dataset: &Dataset, ctx: &JobContext) -> Result<Fields> {
+pub fn extent(dataset: &Dataset, ctx: &JobContext) -> Result<CollectionFields> {
     let assembly = Assembly::of_dataset(dataset, ctx)?;
     let found = extent_of_samples(&assembly.batches(), ctx)?
         .ok_or_else(|| Error::invalid("no level says where its samples are").hint("run the STAC or ISTAC extension first"))?;

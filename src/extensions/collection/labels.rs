@@ -2,20 +2,20 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, options};
+use super::{CollectionFields, options};
 use crate::error::{Error, Result};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
-    classes: Vec<Class>,
+struct LabelOptions {
+    classes: Vec<LabelClass>,
     #[serde(default)]
     description: Option<String>,
 }
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Class {
+struct LabelClass {
     name: String,
     category: Category,
     #[serde(default)]
@@ -38,8 +38,8 @@ enum Category {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for two classes of one name, an empty name, or an invalid colour. Classes may share a
 /// category: several names for one value, of which a check warns.
-pub fn labels(given: &Json) -> Result<Fields> {
-    let given: Options = options("labels", given)?;
+pub fn labels(given: &Json) -> Result<CollectionFields> {
+    let given: LabelOptions = options("labels", given)?;
     let mut classes: Vec<Json> = Vec::with_capacity(given.classes.len());
     for class in &given.classes {
         let category = match &class.category {

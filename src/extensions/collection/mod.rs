@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 use crate::error::{Error, Result};
 
 /// Keys and values in output order.
-pub type Fields = Vec<(String, Json)>;
+pub type CollectionFields = Vec<(String, Json)>;
 
 /// Deserializes the options of `extension`.
 fn options<T: serde::de::DeserializeOwned>(extension: &str, options: &Json) -> Result<T> {

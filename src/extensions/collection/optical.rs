@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, nearest, options};
+use super::{CollectionFields, nearest, options};
 use crate::error::{Error, Result};
 
 /// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm. The unit is that of
@@ -112,7 +112,7 @@ fn split(notation: &str) -> Result<(String, Option<Vec<String>>)> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct OpticalOptions {
     sensor: String,
     #[serde(default)]
     bands: Option<Vec<Band>>,
@@ -126,8 +126,8 @@ struct Options {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when the sensor is missing, or unknown and without bands.
-pub fn optical(given: &Json) -> Result<Fields> {
-    let given: Options = options("optical", given)?;
+pub fn optical(given: &Json) -> Result<CollectionFields> {
+    let given: OpticalOptions = options("optical", given)?;
     let unit = given.unit.filter(|unit| !unit.trim().is_empty());
     let by_table = given.bands.is_none();
     let (sensor, mut bands) = match given.bands {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, bibtex, options};
+use super::{CollectionFields, bibtex, options};
 use crate::error::{Error, Result};
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct PublicationOptions {
     #[serde(default)]
-    publications: Vec<Publication>,
+    publications: Vec<PaperReference>,
     #[serde(default)]
     bibtex: Option<String>,
 }
@@ -17,7 +17,7 @@ struct Options {
 /// One paper.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Publication {
+pub struct PaperReference {
     /// DOI such as `10.1038/s41586-021-03819-2`; a leading `https://doi.org/` or `doi:` is accepted.
     pub doi: String,
     /// Formatted citation.
@@ -31,14 +31,14 @@ pub struct Publication {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a publication without DOI or citation, an invalid DOI, or none at all.
-pub fn publications(given: &Json) -> Result<Fields> {
-    let given: Options = options("publications", given)?;
+pub fn publications(given: &Json) -> Result<CollectionFields> {
+    let given: PublicationOptions = options("publications", given)?;
     let mut list = given.publications;
     for entry in given.bibtex.as_deref().map(bibtex::parse).transpose()?.unwrap_or_default() {
         let doi = entry.doi().ok_or_else(|| {
             Error::usage(format!("the BibTeX entry {} has no DOI", entry.key)).hint("add a field doi to it, or leave the entry out")
         })?;
-        list.push(Publication { doi, citation: entry.citation(), summary: None });
+        list.push(PaperReference { doi, citation: entry.citation(), summary: None });
     }
     if list.is_empty() {
         return Err(Error::usage("no publication is given"));
@@ -69,7 +69,7 @@ struct Scientific {
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) when neither value is given, the DOI is invalid, or there are several BibTeX
 /// entries.
-pub fn scientific(given: &Json) -> Result<Fields> {
+pub fn scientific(given: &Json) -> Result<CollectionFields> {
     let mut given: Scientific = options("scientific", given)?;
     if let Some(text) = &given.bibtex {
         let entries = bibtex::parse(text)?;
@@ -79,7 +79,7 @@ pub fn scientific(given: &Json) -> Result<Fields> {
         given.doi = given.doi.or_else(|| entry.doi());
         given.citation = given.citation.or_else(|| Some(entry.citation()));
     }
-    let mut fields = Fields::new();
+    let mut fields = CollectionFields::new();
     if let Some(doi) = &given.doi {
         fields.push(("sci:doi".into(), json!(plain_doi(doi)?)));
     }

@@ -3,13 +3,13 @@
 
 use serde_json::{Value as Json, json};
 
-use super::Fields;
+use super::CollectionFields;
 use crate::error::{Error, Result};
 use crate::model::{CONVENTIONS, Collection, Convention, ConventionClass};
 
 /// A kind of dataset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Template {
+pub struct DatasetTemplate {
     /// Name in the option `kind`.
     pub kind: &'static str,
     /// Its task in 2.0.
@@ -18,16 +18,16 @@ pub struct Template {
     classes: &'static [ConventionClass],
 }
 
-const fn of_task(kind: &'static str, task: &'static str, keywords: &'static [&'static str]) -> Template {
-    Template { kind, task, keywords, classes: &[] }
+const fn of_task(kind: &'static str, task: &'static str, keywords: &'static [&'static str]) -> DatasetTemplate {
+    DatasetTemplate { kind, task, keywords, classes: &[] }
 }
 
-const fn of_convention(convention: Convention) -> Template {
-    Template { kind: convention.kind, task: convention.task, keywords: convention.keywords, classes: convention.classes }
+const fn of_convention(convention: Convention) -> DatasetTemplate {
+    DatasetTemplate { kind: convention.kind, task: convention.task, keywords: convention.keywords, classes: convention.classes }
 }
 
 /// The kinds in the order of the interface: the conventions, then the tasks in the order of the text.
-pub const TEMPLATES: [Template; 23] = [
+pub const TEMPLATES: [DatasetTemplate; 23] = [
     of_convention(CONVENTIONS[0]),
     of_convention(CONVENTIONS[1]),
     of_convention(CONVENTIONS[2]),
@@ -69,21 +69,21 @@ pub const KINDS: [&str; TEMPLATES.len()] = {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown kind.
-pub fn template(given: &Json) -> Result<Template> {
+pub fn template(given: &Json) -> Result<DatasetTemplate> {
     let kind = given.get("kind").and_then(Json::as_str).unwrap_or_default();
     let found = TEMPLATES.into_iter().find(|template| template.kind == kind);
     found.ok_or_else(|| Error::usage(format!("there is no template {kind:?}")).hint(format!("choose one of {}", KINDS.join(", "))))
 }
 
-impl Template {
+impl DatasetTemplate {
     /// The fields of the template that `collection` lacks.
-    pub fn fields(&self, collection: &Collection) -> Fields {
+    pub fn fields(&self, collection: &Collection) -> CollectionFields {
         let lacks = |key: &str| match collection.get(key) {
             None => true,
             Some(Json::Array(list)) => list.is_empty(),
             Some(_) => false,
         };
-        let mut fields = Fields::new();
+        let mut fields = CollectionFields::new();
         if lacks("tasks") {
             fields.push(("tasks".into(), json!([self.task])));
         }

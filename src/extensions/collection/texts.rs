@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, nearest};
+use super::{CollectionFields, nearest};
 use crate::error::{Error, Result};
 
 /// The strategies of the specification.
@@ -35,7 +35,7 @@ pub const RAI_QUESTIONS: [(&str, &str); 18] = [
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a strategy that is not in [`STRATEGIES`].
-pub fn split_strategy(given: &Json) -> Result<Fields> {
+pub fn split_strategy(given: &Json) -> Result<CollectionFields> {
     let strategy = given.get("strategy").and_then(Json::as_str).unwrap_or_default();
     if !STRATEGIES.contains(&strategy) {
         let error = Error::usage(format!("{strategy:?} is not a split strategy"));
@@ -49,7 +49,7 @@ pub fn split_strategy(given: &Json) -> Result<Fields> {
 ///
 /// # Errors
 /// [`Kind::Usage`](crate::error::Kind::Usage) for an unknown question, an answer of another type, or no answer.
-pub fn rai(given: &Json) -> Result<Fields> {
+pub fn rai(given: &Json) -> Result<CollectionFields> {
     let answers = given.as_object().ok_or_else(|| Error::usage("the answers on responsible AI have to be an object"))?;
     let mut found: Vec<(usize, Json)> = Vec::new();
     for (key, answer) in answers {

@@ -3,16 +3,16 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{CONVENTIONS, Convention, ConventionField, FieldSpec, Value};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "class_shares",
     title: mark!("Class shares"),
     summary: mark!("Adds the fields of a convention to masks: the share of water, plumes, change, or each class of land cover."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -42,7 +42,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct ClassShareOptions {
     kind: String,
     class_values: Option<Vec<i64>>,
     band: usize,
@@ -55,8 +55,8 @@ struct ClassShares {
     band: usize,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options(ENTRY.name, &options(), given)?;
+fn make(given: &Json) -> Result<Extension> {
+    let options: ClassShareOptions = parse_options(ENTRY.name, &options(), given)?;
     let Some(convention) = CONVENTIONS.iter().find(|convention| convention.kind == options.kind) else {
         return Err(
             Error::usage(format!("there is no convention {:?}", options.kind)).hint(format!("choose one of {}", KINDS.join(", ")))
@@ -77,7 +77,7 @@ fn make(given: &Json) -> Result<Made> {
             Error::usage("option class_values of class_shares has a value twice").hint(format!("the classes are {}", names()))
         );
     }
-    Ok(Made::Sample(Box::new(ClassShares { convention, class_values, band })))
+    Ok(Extension::Sample(Box::new(ClassShares { convention, class_values, band })))
 }
 
 impl SampleExtension for ClassShares {
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn columns_are_those_of_the_convention() {
         for convention in CONVENTIONS {
-            let Ok(Made::Sample(extension)) = make(&json!({ "kind": convention.kind })) else { panic!("{}", convention.kind) };
+            let Ok(Extension::Sample(extension)) = make(&json!({ "kind": convention.kind })) else { panic!("{}", convention.kind) };
             let names: Vec<String> = extension.schema().into_iter().map(|field| field.name).collect();
             assert_eq!(names, convention.fields.iter().map(|field| field.name).collect::<Vec<_>>());
         }

@@ -8,8 +8,8 @@ use serde_json::{Value as Json, json};
 use super::super::declared::{need_type, value_of};
 use super::super::program::{Program, json_lines};
 use super::super::{
-    BatchExtension, Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, TortillaExtension, TortillaView,
-    parse_options, with_command_words,
+    BatchExtension, Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView,
+    TortillaExtension, TortillaView, parse_options, with_command_words,
 };
 use super::field;
 use crate::error::{Error, Kind, Result};
@@ -17,11 +17,11 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name};
 use crate::table::value_json;
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "command",
     title: mark!("Own program"),
     summary: mark!("Runs a program of your own for each sample, with JSON lines in and out."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -44,7 +44,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct SampleCommandOptions {
     command: Vec<String>,
     fields: serde_json::Map<String, Json>,
     batch: u32,
@@ -55,7 +55,7 @@ struct Options {
 
 /// Which samples have a path to their data in the input.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Files {
+enum FileChoice {
     /// All; a sample without data of its own fails.
     Needed,
     /// Those that have data of their own.
@@ -65,25 +65,25 @@ enum Files {
 }
 
 /// A program that computes columns.
-struct Columns {
+struct CommandColumns {
     program: Program,
     fields: Vec<FieldSpec>,
     batch: usize,
     columns: Vec<String>,
-    files: Files,
+    files: FileChoice,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options("command", &options(), &with_command_words(given)?)?;
+fn make(given: &Json) -> Result<Extension> {
+    let options: SampleCommandOptions = parse_options("command", &options(), &with_command_words(given)?)?;
     if options.batch == 0 {
         return Err(Error::usage("option batch of command has to be above 0"));
     }
-    Ok(Made::Sample(Box::new(Columns {
+    Ok(Extension::Sample(Box::new(CommandColumns {
         program: Program::new("command", options.command, options.timeout)?,
         fields: fields_of("command", &options.fields)?,
         batch: options.batch as usize,
         columns: options.columns.unwrap_or_default(),
-        files: if options.needs_file { Files::Needed } else { Files::Omitted },
+        files: if options.needs_file { FileChoice::Needed } else { FileChoice::Omitted },
     })))
 }
 
@@ -101,21 +101,21 @@ fn fields_of(name: &str, declared: &serde_json::Map<String, Json>) -> Result<Vec
 }
 
 /// `tortilla_command`: one start of a program for all samples of a level.
-pub const OF_TORTILLA: Entry = Entry {
+pub const OF_TORTILLA: ExtensionEntry = ExtensionEntry {
     name: "tortilla_command",
     title: mark!("Own program for a level"),
     summary: mark!("Runs a program of your own once for all samples of a level, with JSON lines in and out."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options: tortilla_options,
     make: |given| {
         let name = "tortilla_command";
-        let options: TortillaOptions = parse_options(name, &tortilla_options(), &with_command_words(given)?)?;
-        Ok(Made::Tortilla(Box::new(Columns {
+        let options: CommandTortillaOptions = parse_options(name, &tortilla_options(), &with_command_words(given)?)?;
+        Ok(Extension::Tortilla(Box::new(CommandColumns {
             program: Program::new(name, options.command, options.timeout)?,
             fields: fields_of(name, &options.fields)?,
             batch: usize::MAX,
             columns: options.columns.unwrap_or_default(),
-            files: Files::Known,
+            files: FileChoice::Known,
         })))
     },
 };
@@ -127,19 +127,19 @@ fn tortilla_options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TortillaOptions {
+struct CommandTortillaOptions {
     command: Vec<String>,
     fields: serde_json::Map<String, Json>,
     timeout: f64,
     columns: Option<Vec<String>>,
 }
 
-impl Columns {
+impl CommandColumns {
     /// The JSON line that describes a sample.
     fn question(&self, sample: &SampleView<'_>) -> Result<String> {
         let mut line = json!({ "id": sample.id(), "path": sample.path().to_archive(), "size": sample.size_bytes() });
         match (self.files, sample.asset()) {
-            (Files::Omitted, _) | (Files::Known, Err(_)) => {}
+            (FileChoice::Omitted, _) | (FileChoice::Known, Err(_)) => {}
             (_, asset) => line["file"] = json!(asset?.to_vsi()),
         }
         if !self.columns.is_empty() {
@@ -168,13 +168,13 @@ impl Columns {
     }
 }
 
-impl SampleExtension for Columns {
+impl SampleExtension for CommandColumns {
     fn schema(&self) -> Vec<FieldSpec> {
         self.fields.clone()
     }
 
     fn needs_file(&self) -> bool {
-        self.files == Files::Needed
+        self.files == FileChoice::Needed
     }
 
     fn needs_raster(&self) -> bool {
@@ -195,7 +195,7 @@ impl SampleExtension for Columns {
     }
 }
 
-impl BatchExtension for Columns {
+impl BatchExtension for CommandColumns {
     fn size(&self) -> usize {
         self.batch
     }
@@ -227,7 +227,7 @@ impl BatchExtension for Columns {
     }
 }
 
-impl TortillaExtension for Columns {
+impl TortillaExtension for CommandColumns {
     fn schema(&self) -> Vec<FieldSpec> {
         self.fields.clone()
     }

@@ -4,18 +4,18 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::field;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 use crate::raster::{VARIABLE_COLUMN, describe};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "cube",
     title: mark!("Variable"),
     summary: mark!("Chooses the variable that statistics, places and previews read of netCDF, HDF5 and other files with several."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -30,9 +30,9 @@ struct Cube {
     variable: Option<String>,
 }
 
-fn make(given: &Json) -> Result<Made> {
+fn make(given: &Json) -> Result<Extension> {
     let cube: Cube = parse_options("cube", &options(), given)?;
-    Ok(Made::Sample(Box::new(cube)))
+    Ok(Extension::Sample(Box::new(cube)))
 }
 
 impl SampleExtension for Cube {

@@ -3,17 +3,17 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::{field, list_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "histogram",
     title: mark!("Histogram"),
     summary: mark!("Counts the pixels of each band in bins of equal width that are the same for every sample."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -30,15 +30,15 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Histogram {
+struct HistogramExtension {
     low: f64,
     high: f64,
     bins: u32,
     bands: Option<Vec<usize>>,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let histogram: Histogram = parse_options("histogram", &options(), given)?;
+fn make(given: &Json) -> Result<Extension> {
+    let histogram: HistogramExtension = parse_options("histogram", &options(), given)?;
     if !(1..=65536).contains(&histogram.bins) {
         return Err(Error::usage("option bins of histogram has to be from 1 to 65536"));
     }
@@ -48,10 +48,10 @@ fn make(given: &Json) -> Result<Made> {
     if histogram.bands.as_ref().is_some_and(|bands| bands.contains(&0)) {
         return Err(Error::usage("option bands of histogram counts from 1"));
     }
-    Ok(Made::Sample(Box::new(histogram)))
+    Ok(Extension::Sample(Box::new(histogram)))
 }
 
-impl SampleExtension for Histogram {
+impl SampleExtension for HistogramExtension {
     fn schema(&self) -> Vec<FieldSpec> {
         let edges = format!("{} equal bins from {} to {}, the upper end included", self.bins, self.low, self.high);
         vec![field("histogram:counts", list_type(list_type(DataType::Int64)), &format!("Pixels of each band by value: {edges}"))]

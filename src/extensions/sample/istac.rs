@@ -6,7 +6,7 @@ use arrow::datatypes::DataType;
 use geo::Centroid;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::raster_place::{RasterPlace, place_on_earth};
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, point_value, time_type};
@@ -16,11 +16,11 @@ use crate::model::{FieldSpec, Value};
 use crate::raster;
 use crate::table::parse_wkb;
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "istac",
     title: "ISTAC",
     summary: mark!("Adds coordinate system, footprint, centroid and times of data without a regular grid."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -44,7 +44,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct IstacOptions {
     geometry_column: Option<String>,
     crs: Option<String>,
     time_start: Option<Json>,
@@ -65,8 +65,8 @@ struct Istac {
     times: Times,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let Options { geometry_column: column, crs, time_start, time_end, time_pattern, time_column, time_end_column } =
+fn make(given: &Json) -> Result<Extension> {
+    let IstacOptions { geometry_column: column, crs, time_start, time_end, time_pattern, time_column, time_end_column } =
         parse_options("istac", &options(), given)?;
     match &crs {
         Some(crs) => raster::check_crs(crs)?,
@@ -74,7 +74,7 @@ fn make(given: &Json) -> Result<Made> {
         None => {}
     }
     let times = Times::new("istac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
-    Ok(Made::Sample(Box::new(Istac { column, crs, times })))
+    Ok(Extension::Sample(Box::new(Istac { column, crs, times })))
 }
 
 /// CRS, footprint as WKB, and centroid as longitude and latitude in degrees, each as far as there is one.

@@ -16,13 +16,13 @@ pub(super) mod times;
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use std::sync::Arc;
 
-use super::Entry;
+use super::ExtensionEntry;
 use crate::model::{FieldSpec, Value};
 use crate::table::write_wkb_point;
 
 /// Every sample extension, in the order of the interface, in which it also runs them: the variable of a file is chosen before it is
 /// read.
-pub const ENTRIES: &[Entry] = &[
+pub const ENTRIES: &[ExtensionEntry] = &[
     cube::ENTRY,
     stac::ENTRY,
     istac::ENTRY,

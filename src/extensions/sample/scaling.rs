@@ -3,17 +3,17 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::{field, list_type};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "scaling",
     title: mark!("Scaling"),
     summary: mark!("Adds scale factor, offset and padding: unpacked = packed × factor + offset."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -54,15 +54,15 @@ impl OneOrMany {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Scaling {
+struct ScalingExtension {
     scale_factor: Option<OneOrMany>,
     scale_offset: Option<OneOrMany>,
     padding: Option<Vec<i32>>,
     from_bands: bool,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let scaling: Scaling = parse_options("scaling", &options(), given)?;
+fn make(given: &Json) -> Result<Extension> {
+    let scaling: ScalingExtension = parse_options("scaling", &options(), given)?;
     let wrong = |summary: &str| Err(Error::usage(summary));
     if scaling.from_bands && (scaling.scale_factor.is_some() || scaling.scale_offset.is_some()) {
         return wrong("scaling takes its numbers from the options or from the bands, not from both");
@@ -77,10 +77,10 @@ fn make(given: &Json) -> Result<Made> {
     if scaling.padding.as_ref().is_some_and(|padding| padding.len() != 4) {
         return wrong("option padding of scaling has to be four numbers: top, right, bottom, left");
     }
-    Ok(Made::Sample(Box::new(scaling)))
+    Ok(Extension::Sample(Box::new(scaling)))
 }
 
-impl Scaling {
+impl ScalingExtension {
     /// Whether both columns are lists: as in the Python tools, one list makes both columns lists.
     fn lists(&self) -> bool {
         let many = |numbers: &Option<OneOrMany>| matches!(numbers, Some(OneOrMany::Many(_)));
@@ -105,7 +105,7 @@ fn single(numbers: impl Iterator<Item = f64>) -> Value {
     Value::List(numbers.map(rounded).collect())
 }
 
-impl SampleExtension for Scaling {
+impl SampleExtension for ScalingExtension {
     fn schema(&self) -> Vec<FieldSpec> {
         let dtype = if self.lists() { list_type(DataType::Float32) } else { DataType::Float32 };
         vec![

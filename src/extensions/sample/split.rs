@@ -2,17 +2,17 @@
 
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::field;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "split",
     title: mark!("Split from a column"),
     summary: mark!("Says whether a sample is for train, test or validation."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -33,26 +33,26 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct SplitColumnOptions {
     value: Option<String>,
     column: Option<String>,
 }
 
-enum Split {
+enum SplitSource {
     Fixed(Value),
     Column(String),
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options("split", &options(), given)?;
-    Ok(Made::Sample(Box::new(match (options.value, options.column) {
-        (Some(value), None) => Split::Fixed(Value::text(value)),
-        (None, Some(column)) => Split::Column(column),
+fn make(given: &Json) -> Result<Extension> {
+    let options: SplitColumnOptions = parse_options("split", &options(), given)?;
+    Ok(Extension::Sample(Box::new(match (options.value, options.column) {
+        (Some(value), None) => SplitSource::Fixed(Value::text(value)),
+        (None, Some(column)) => SplitSource::Column(column),
         _ => return Err(Error::usage("split needs one of the options value and column")),
     })))
 }
 
-impl SampleExtension for Split {
+impl SampleExtension for SplitSource {
     fn schema(&self) -> Vec<FieldSpec> {
         let dtype = arrow::datatypes::DataType::Utf8;
         vec![field("split", dtype, "Dataset partition identifier (train, test, or validation)")]
@@ -64,8 +64,8 @@ impl SampleExtension for Split {
 
     fn compute(&self, sample: &SampleView<'_>, _: &JobContext) -> Result<Vec<Value>> {
         let column = match self {
-            Split::Fixed(value) => return Ok(vec![value.clone()]),
-            Split::Column(column) => column,
+            SplitSource::Fixed(value) => return Ok(vec![value.clone()]),
+            SplitSource::Column(column) => column,
         };
         let (_, value) = sample.need(column)?;
         let Value::Text(text) = &value else {

@@ -4,7 +4,7 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::raster_place::RasterPlace;
 use super::times::{TimeOptions, Times, time_options};
 use super::{field, floats, list_type, point_value, time_type};
@@ -13,11 +13,11 @@ use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 use crate::raster::{self, RasterInfo, VectorPlace};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "stac",
     title: "STAC",
     summary: mark!("Adds coordinate system, shape, geotransform, centroid and times of a raster on a regular grid."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -34,7 +34,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct StacOptions {
     crs: Option<String>,
     time_start: Option<Json>,
     time_end: Option<Json>,
@@ -48,14 +48,14 @@ struct Stac {
     times: Times,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let Options { crs, time_start, time_end, time_pattern, time_column, time_end_column } =
+fn make(given: &Json) -> Result<Extension> {
+    let StacOptions { crs, time_start, time_end, time_pattern, time_column, time_end_column } =
         parse_options("stac", &options(), given)?;
     if let Some(crs) = &crs {
         raster::check_crs(crs)?;
     }
     let times = Times::new("stac", TimeOptions { time_start, time_end, time_pattern, time_column, time_end_column })?;
-    Ok(Made::Sample(Box::new(Stac { crs, times })))
+    Ok(Extension::Sample(Box::new(Stac { crs, times })))
 }
 
 impl SampleExtension for Stac {
@@ -175,8 +175,8 @@ mod tests {
 
     #[test]
     fn the_columns_have_the_names_order_and_types_of_the_official_tool() {
-        let columns_of = |entry: &Entry| match (entry.make)(&serde_json::json!({})) {
-            Ok(Made::Sample(extension)) => extension
+        let columns_of = |entry: &ExtensionEntry| match (entry.make)(&serde_json::json!({})) {
+            Ok(Extension::Sample(extension)) => extension
                 .schema()
                 .iter()
                 .map(|field| format!("{} {}", field.name, crate::model::dtype_name(&field.dtype)))

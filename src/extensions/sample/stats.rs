@@ -4,19 +4,19 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::{field, list_type, number};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "stats",
     title: mark!("Statistics"),
     summary: mark!(
         "Adds exact statistics of each band: minimum, maximum, mean, deviation and percentiles, or the share of each class."
     ),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -52,7 +52,7 @@ struct Stats {
     scaling: String,
 }
 
-fn make(given: &Json) -> Result<Made> {
+fn make(given: &Json) -> Result<Extension> {
     let stats: Stats = parse_options("stats", &options(), given)?;
     let classes = stats.class_values.as_deref().unwrap_or_default();
     if stats.categorical && classes.is_empty() {
@@ -61,7 +61,7 @@ fn make(given: &Json) -> Result<Made> {
     if stats.categorical && stats.fields == "stats" {
         return Err(Error::usage("shares of classes have no fields in version 0.2.0").hint("leave the option fields out"));
     }
-    Ok(Made::Sample(Box::new(stats)))
+    Ok(Extension::Sample(Box::new(stats)))
 }
 
 /// Rounded to float32 as stored, so that the draft shows the value that readers get.

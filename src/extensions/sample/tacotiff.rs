@@ -7,18 +7,18 @@
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, SampleExtension, SampleView, Scope, parse_options};
+use super::super::{Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, SampleExtension, SampleView, parse_options};
 use super::field;
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
 use crate::raster::{TileLayout, tile_layout};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "tacotiff",
     title: mark!("TACOTIFF header"),
     summary: mark!("Adds the compact header of a TACOTIFF, which locates its tiles."),
-    scope: Scope::Sample,
+    scope: ExtensionScope::Sample,
     options,
     make,
 };
@@ -40,9 +40,9 @@ struct Tacotiff {
     strict: bool,
 }
 
-fn make(given: &Json) -> Result<Made> {
+fn make(given: &Json) -> Result<Extension> {
     let tacotiff: Tacotiff = parse_options("tacotiff", &options(), given)?;
-    Ok(Made::Sample(Box::new(tacotiff)))
+    Ok(Extension::Sample(Box::new(tacotiff)))
 }
 
 impl SampleExtension for Tacotiff {

@@ -11,17 +11,19 @@ use serde_json::Value as Json;
 
 use super::super::declared::{NAMES, type_of, value_of};
 use super::super::typed_text::{value_of_text, writing_of};
-use super::super::{Entry, Made, Note, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView, parse_options,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value, check_field_name, dtype_name};
 use crate::table::{KEYS, KeyedTable, cell_text, is_null_marker, value_at};
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "columns",
     title: mark!("Columns of a table"),
     summary: mark!("Adds the columns of a CSV, JSON or Parquet table, joined by path or id."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options,
     make,
 };
@@ -63,7 +65,7 @@ fn options() -> Vec<OptionSpec> {
 
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Options {
+struct TortillaCommandOptions {
     table: PathBuf,
     key: Option<String>,
     by: String,
@@ -72,7 +74,7 @@ struct Options {
 }
 
 /// A requested column.
-struct Wanted {
+struct RequestedColumn {
     name: String,
     from: String,
     dtype: Option<DataType>,
@@ -93,7 +95,7 @@ struct Declared {
     description: String,
 }
 
-struct Columns {
+struct TortillaCommandColumns {
     table: KeyedTable,
     fields: Vec<FieldSpec>,
     arrays: Vec<ArrayRef>,
@@ -101,12 +103,12 @@ struct Columns {
     keep: bool,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options("columns", &options(), given)?;
-    Ok(Made::Tortilla(Box::new(read(options)?)))
+fn make(given: &Json) -> Result<Extension> {
+    let options: TortillaCommandOptions = parse_options("columns", &options(), given)?;
+    Ok(Extension::Tortilla(Box::new(read(options)?)))
 }
 
-fn read(options: Options) -> Result<Columns> {
+fn read(options: TortillaCommandOptions) -> Result<TortillaCommandColumns> {
     let wanted = options.columns.as_ref().map(wanted).transpose()?;
     let declared: HashSet<&str> =
         wanted.iter().flatten().filter(|column| column.dtype.is_some()).map(|column| column.from.as_str()).collect();
@@ -121,7 +123,7 @@ fn read(options: Options) -> Result<Columns> {
     let fields = table.table.fields();
     let all = || {
         let joined = table.columns().into_iter().map(|index| fields[index].name.clone());
-        joined.map(|name| Wanted { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
+        joined.map(|name| RequestedColumn { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
     };
     let wanted = wanted.unwrap_or_else(|| all().collect());
     let (mut specs, mut arrays) = (Vec::new(), Vec::new());
@@ -139,10 +141,16 @@ fn read(options: Options) -> Result<Columns> {
         return Err(Error::usage("the table has no column besides its key").at_path(&options.table));
     }
     table.rows()?;
-    Ok(Columns { table, fields: specs, arrays, need_all: options.missing == "error", keep: options.missing == "keep" })
+    Ok(TortillaCommandColumns {
+        table,
+        fields: specs,
+        arrays,
+        need_all: options.missing == "error",
+        keep: options.missing == "keep",
+    })
 }
 
-fn wanted(given: &Json) -> Result<Vec<Wanted>> {
+fn wanted(given: &Json) -> Result<Vec<RequestedColumn>> {
     let wrong = |what: &Json| {
         Error::usage(format!("option columns of columns can't be {what}"))
             .hint("write [\"cloud\"], {\"cloud\": \"double\"} or {\"cloud\": {\"type\": \"double\", \"from\": \"Cloud %\"}}")
@@ -156,7 +164,7 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
             .iter()
             .map(|name| {
                 let name = name.as_str().ok_or_else(|| wrong(name))?.to_owned();
-                Ok(Wanted { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
+                Ok(RequestedColumn { from: name.clone(), name, dtype: None, lenient: false, description: String::new() })
             })
             .collect(),
         Json::Object(columns) => columns
@@ -169,7 +177,7 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
                     Json::Object(_) => serde_json::from_value(what.clone()).map_err(|error| wrong(what).because(error))?,
                     _ => return Err(wrong(what)),
                 };
-                Ok(Wanted {
+                Ok(RequestedColumn {
                     from: declared.from.unwrap_or_else(|| name.clone()),
                     name: name.clone(),
                     dtype: declared.dtype.as_deref().map(typed).transpose()?,
@@ -183,7 +191,7 @@ fn wanted(given: &Json) -> Result<Vec<Wanted>> {
 }
 
 /// Casts a column to its declared type; a value that does not fit is an error with its key.
-fn typed(table: &KeyedTable, index: usize, column: &Wanted) -> Result<ArrayRef> {
+fn typed(table: &KeyedTable, index: usize, column: &RequestedColumn) -> Result<ArrayRef> {
     let array = table.table.column(index)?;
     let Some(dtype) = &column.dtype else { return Ok(array) };
     if array.data_type() == dtype {
@@ -234,7 +242,7 @@ fn typed(table: &KeyedTable, index: usize, column: &Wanted) -> Result<ArrayRef> 
     }
 }
 
-impl TortillaExtension for Columns {
+impl TortillaExtension for TortillaCommandColumns {
     fn schema(&self) -> Vec<FieldSpec> {
         self.fields.clone()
     }
@@ -254,7 +262,7 @@ impl TortillaExtension for Columns {
             Ok(())
         })?;
         if !self.table.warnings.is_empty() {
-            tortilla.note(Note::Reading { warnings: self.table.warnings.clone() });
+            tortilla.note(RunNote::Reading { warnings: self.table.warnings.clone() });
         }
         let mut used = vec![false; self.table.table.rows()];
         let mut matched = Vec::with_capacity(tortilla.len());
@@ -296,7 +304,7 @@ impl TortillaExtension for Columns {
             return Err(Error::usage(summary).at_path(&self.table.path));
         }
         if without_count > 0 || !unused.is_empty() {
-            tortilla.note(Note::Unmatched {
+            tortilla.note(RunNote::Unmatched {
                 table: self.table.path.display().to_string(),
                 rows: unused.len() as u64,
                 row_keys: unused.iter().take(NAMED).map(|key| (*key).to_owned()).collect(),
@@ -315,7 +323,7 @@ impl TortillaExtension for Columns {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extensions::{ExtensionCall, Target, builtin, run};
+    use crate::extensions::{CallTarget, ExtensionCall, builtin, run};
     use crate::model::{Collection, Dataset, Sample, Tortilla};
     use serde_json::json;
 
@@ -325,9 +333,13 @@ mod tests {
         Dataset { collection: Collection::default(), root: Tortilla::new(vec![scene("one"), scene("two"), scene("three")]).into() }
     }
 
-    fn run_with(options: Json, level: usize) -> Result<super::super::super::Run> {
-        let call =
-            ExtensionCall { extension: "columns".into(), options, target: Target { level, positions: vec![] }, schema_only: false };
+    fn run_with(options: Json, level: usize) -> Result<super::super::super::ExtensionRun> {
+        let call = ExtensionCall {
+            extension: "columns".into(),
+            options,
+            target: CallTarget { level, positions: vec![] },
+            schema_only: false,
+        };
         run(&dataset(), &[call], &builtin(), &JobContext::default())
     }
 
@@ -350,7 +362,7 @@ mod tests {
         assert_eq!(columns[1].values, [Value::text("007"), Value::text("008"), Value::Null]);
         assert_eq!(columns[2].values, [Value::Int(1_621_209_600_000_000), Value::Null, Value::Null]);
         assert_eq!(columns[1].field.description, "a code");
-        let [Note::Unmatched { rows, row_keys, samples, sample_paths, .. }] = made.notes.as_slice() else {
+        let [RunNote::Unmatched { rows, row_keys, samples, sample_paths, .. }] = made.notes.as_slice() else {
             panic!("{:?}", made.notes)
         };
         assert_eq!(
@@ -383,7 +395,7 @@ mod tests {
         data.root = run_with(json!({"table": path}), 0).expect("runs").apply(&data, false).expect("applies");
         let joined = |missing: &str| {
             let options = json!({"table": again, "missing": missing});
-            let call = ExtensionCall { extension: "columns".into(), options, target: Target::default(), schema_only: false };
+            let call = ExtensionCall { extension: "columns".into(), options, target: CallTarget::default(), schema_only: false };
             let run = run(&data, &[call], &builtin(), &JobContext::default()).expect("runs");
             let root = run.apply(&data, true).expect("applies");
             root.samples.iter().map(|sample| sample.value(0).clone()).collect::<Vec<_>>()

@@ -51,9 +51,9 @@ pub fn country_at(lon: f64, lat: f64) -> Option<&'static Country> {
     countries().iter().find(|country| country.contains(lon, lat))
 }
 
-struct Bytes<'a>(&'a [u8]);
+struct BorderBytes<'a>(&'a [u8]);
 
-impl<'a> Bytes<'a> {
+impl<'a> BorderBytes<'a> {
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.0.split_at_checked(length)?;
         self.0 = rest;
@@ -97,7 +97,7 @@ impl<'a> Bytes<'a> {
 }
 
 fn decode(asset: &[u8]) -> Option<Vec<Country>> {
-    let mut bytes = Bytes(asset);
+    let mut bytes = BorderBytes(asset);
     if bytes.take(8)? != b"TSLAND1\0" {
         return None;
     }
@@ -114,7 +114,7 @@ fn decode(asset: &[u8]) -> Option<Vec<Country>> {
         let (name, alpha2, alpha3) = (bytes.text()?, bytes.text()?, bytes.text()?);
         let number = u16::try_from(bytes.unsigned()?).ok()?;
         let polygons = bytes.list(|bytes| {
-            let mut rings = bytes.list(|bytes| Some(ring(&arcs, &bytes.list(Bytes::signed)?)))?.into_iter().flatten();
+            let mut rings = bytes.list(|bytes| Some(ring(&arcs, &bytes.list(BorderBytes::signed)?)))?.into_iter().flatten();
             let outer = rings.next()?;
             Some(polygon(outer, rings.collect()))
         })?;

@@ -7,12 +7,12 @@ use serde_json::{Value as Json, json};
 
 use super::super::sample::command::OF_TORTILLA;
 use super::super::{
-    Entry, Facts, GROUND_COLUMNS, HASH_COLUMN, LeakSample, Leakage, LeakageRequest, Made, Note, OptionKind, OptionSpec, Scope,
-    TortillaExtension, TortillaView, leakage, parse_options,
+    Extension, ExtensionEntry, ExtensionScope, GROUND_COLUMNS, HASH_COLUMN, LeakFacts, LeakSample, Leakage, LeakageRequest,
+    OptionKind, OptionSpec, RunNote, TortillaExtension, TortillaView, leakage, parse_options,
 };
-use super::majortom::Grid;
-use super::spatial_grouping::{Limits, group_name, groups};
-use super::split_assignment::{Method, Shares, assign};
+use super::majortom::MajorTomGrid;
+use super::spatial_grouping::{GroupLimits, group_name, groups};
+use super::split_assignment::{Shares, SplitMethod, assign};
 use super::{columns, content_hash, geo_enrichment, name_columns, places_in};
 use crate::container::parse_size;
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ use crate::model::{FieldSpec, Tortilla, Value};
 use crate::table::value_text;
 
 /// Every tortilla extension, in the order of the interface.
-pub const ENTRIES: &[Entry] = &[
+pub const ENTRIES: &[ExtensionEntry] = &[
     MAJORTOM,
     SPATIAL_GROUPING,
     SPLIT_ASSIGNMENT,
@@ -33,11 +33,11 @@ pub const ENTRIES: &[Entry] = &[
     OF_TORTILLA,
 ];
 
-const MAJORTOM: Entry = Entry {
+const MAJORTOM: ExtensionEntry = ExtensionEntry {
     name: "majortom",
     title: mark!("MajorTOM grid"),
     summary: mark!("Gives each sample the code of its cell in a MajorTOM grid."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options: majortom_options,
     make: |given| {
         let o: MajortomOptions = parse_options("majortom", &majortom_options(), given)?;
@@ -45,7 +45,7 @@ const MAJORTOM: Entry = Entry {
             <[f64; 2]>::try_from(range).map_err(|_| Error::usage(format!("{name} has to be two numbers, least and greatest")))
         });
         let ([south, north], [west, east]) = (pair?, around?);
-        Ok(Made::Tortilla(Box::new(Grid::new(o.dist_km, (south, north), (west, east), &o.sep)?)))
+        Ok(Extension::Tortilla(Box::new(MajorTomGrid::new(o.dist_km, (south, north), (west, east), &o.sep)?)))
     },
 };
 
@@ -68,7 +68,7 @@ fn majortom_options() -> Vec<OptionSpec> {
     ]
 }
 
-impl TortillaExtension for Grid {
+impl TortillaExtension for MajorTomGrid {
     fn schema(&self) -> Vec<FieldSpec> {
         let description = "MajorTOM spherical grid cell identifier (e.g., 0100km_0003U_0005R) with ~dist_km spacing";
         vec![text_field("majortom:code", description)]
@@ -90,17 +90,18 @@ impl TortillaExtension for Grid {
     }
 }
 
-const SPATIAL_GROUPING: Entry = Entry {
+const SPATIAL_GROUPING: ExtensionEntry = ExtensionEntry {
     name: "spatial_grouping",
     title: mark!("Spatial groups"),
     summary: mark!("Puts neighbouring samples into groups, by number or by size."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options: grouping_options,
     make: |given| {
         let options: GroupingOptions = parse_options("spatial_grouping", &grouping_options(), given)?;
-        let limits = Limits { count: options.target_count, bytes: options.target_size.as_deref().map(parse_size).transpose()? };
+        let limits =
+            GroupLimits { count: options.target_count, bytes: options.target_size.as_deref().map(parse_size).transpose()? };
         limits.check()?;
-        Ok(Made::Tortilla(Box::new(limits)))
+        Ok(Extension::Tortilla(Box::new(limits)))
     },
 };
 
@@ -117,7 +118,7 @@ fn grouping_options() -> Vec<OptionSpec> {
     ]
 }
 
-impl TortillaExtension for Limits {
+impl TortillaExtension for GroupLimits {
     fn schema(&self) -> Vec<FieldSpec> {
         let description = "Spatial group identifier using Z-order curve for compact bounding boxes.";
         vec![text_field("spatialgroup:code", description)]
@@ -139,13 +140,13 @@ impl TortillaExtension for Limits {
     }
 }
 
-const SPLIT_ASSIGNMENT: Entry = Entry {
+const SPLIT_ASSIGNMENT: ExtensionEntry = ExtensionEntry {
     name: "split_assignment",
     title: mark!("Divide into train, validation, test"),
     summary: mark!("Assigns samples to train, validation and test, and reports leakage between them."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options: split_options,
-    make: |given| Ok(Made::Tortilla(Box::new(parse_split(given)?))),
+    make: |given| Ok(Extension::Tortilla(Box::new(parse_split(given)?))),
 };
 
 const METHODS: &[&str] = &["random", "stratified", "blocks", "together"];
@@ -204,13 +205,13 @@ impl TortillaExtension for SplitAssignment {
         // Padding is in no part of the split.
         let real: Vec<usize> = (0..tortilla.len()).filter(|&at| !tortilla.samples[at].sample().is_padding()).collect();
         let method = match self.options.method.as_str() {
-            "stratified" => Method::Stratified { classes: self.keys(tortilla, &real)? },
-            "together" => Method::Together { keys: self.keys(tortilla, &real)? },
+            "stratified" => SplitMethod::Stratified { classes: self.keys(tortilla, &real)? },
+            "together" => SplitMethod::Together { keys: self.keys(tortilla, &real)? },
             "blocks" => {
                 let places = places_in(tortilla, ctx)?;
-                Method::Blocks { places: real.iter().map(|&at| places[at]).collect(), side_km: self.options.block_km }
+                SplitMethod::Blocks { places: real.iter().map(|&at| places[at]).collect(), side_km: self.options.block_km }
             }
-            _ => Method::Random,
+            _ => SplitMethod::Random,
         };
         let parts = assign(real.len(), &method, &self.shares, self.options.seed)?;
         ctx.check()?;
@@ -219,7 +220,7 @@ impl TortillaExtension for SplitAssignment {
         for (&at, part) in real.iter().zip(parts) {
             column[at] = names.get(part).map_or(Value::Null, Value::text);
         }
-        tortilla.note(Note::Leakage(leaks_of(tortilla, &column, ctx)?));
+        tortilla.note(RunNote::Leakage(leaks_of(tortilla, &column, ctx)?));
         Ok(vec![column])
     }
 
@@ -254,7 +255,7 @@ fn leaks_of(tortilla: &TortillaView<'_>, parts: &[Value], ctx: &JobContext) -> R
             _ => {
                 let value =
                     |name: &str| view.field(name).map_or((Value::Null, DataType::Null), |(field, value)| (value, field.dtype));
-                samples.push(LeakSample { path: view.path().to_archive(), part, facts: Facts::of(&value) });
+                samples.push(LeakSample { path: view.path().to_archive(), part, facts: LeakFacts::of(&value) });
             }
         }
     }
@@ -275,21 +276,21 @@ fn below(path: &str, part: &Option<Arc<str>>, tortilla: &Tortilla, samples: &mut
                     }
                     None => (Value::Null, DataType::Null),
                 };
-                samples.push(LeakSample { path, part: part.clone(), facts: Facts::of(&value) });
+                samples.push(LeakSample { path, part: part.clone(), facts: LeakFacts::of(&value) });
             }
         }
     }
 }
 
-const CONTENT_HASH: Entry = Entry {
+const CONTENT_HASH: ExtensionEntry = ExtensionEntry {
     name: "content_hash",
     title: mark!("Content hash"),
     summary: mark!("Hashes the bytes of each sample with SHA-256, which finds the same picture under two names."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options: Vec::new,
     make: |given| {
         parse_options::<Json>("content_hash", &[], given)?;
-        Ok(Made::Tortilla(Box::new(ContentHash)))
+        Ok(Extension::Tortilla(Box::new(ContentHash)))
     },
 };
 

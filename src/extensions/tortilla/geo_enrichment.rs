@@ -5,22 +5,24 @@ use arrow::datatypes::DataType;
 use rayon::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension, TortillaView, parse_options,
+};
 use super::rai_presets::{RAI_PRESETS, rai_preset};
 use super::spatial_grouping::z_order;
 use super::{countries, places_in, polygons};
 use crate::error::{Error, Result};
-use crate::footprint::{self, Detail, Stated};
+use crate::footprint::{self, Detail, StatedLocation};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name};
-use crate::raster::{AreaOfDegrees, AreaStatistic, BandIndex, RasterSource, Sampling, attribute_at, raster_at, raster_in};
+use crate::raster::{AreaOfDegrees, AreaStatistic, BandIndex, PointSampling, RasterSource, attribute_at, raster_at, raster_in};
 
 /// The extension `geo_enrichment`.
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "geo_enrichment",
     title: mark!("Values at the location"),
     summary: mark!("Samples given rasters and polygons at the centroid of each sample, and adds its country."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options,
     make,
 };
@@ -52,15 +54,15 @@ fn options() -> Vec<OptionSpec> {
 }
 
 #[derive(serde::Deserialize)]
-struct Options {
-    columns: Vec<Source>,
+struct GeoEnrichmentOptions {
+    columns: Vec<EnrichmentSource>,
     country: String,
     country_column: String,
 }
 
 #[derive(Clone, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Source {
+struct EnrichmentSource {
     /// Column name; without a namespace it gets the prefix `geoenrich:`. A preset has one.
     #[serde(default)]
     column: String,
@@ -71,7 +73,7 @@ struct Source {
     #[serde(default)]
     band: Option<BandIndex>,
     #[serde(default)]
-    method: Option<Method>,
+    method: Option<EnrichmentMethod>,
     #[serde(default)]
     radius_m: Option<f64>,
     /// Value of the pixels whose share is computed.
@@ -90,7 +92,7 @@ struct Source {
 
 #[derive(Clone, Copy, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Method {
+enum EnrichmentMethod {
     Nearest,
     Mean,
     Footprint,
@@ -98,13 +100,13 @@ enum Method {
 }
 
 struct GeoEnrichment {
-    sources: Vec<(Source, RasterSource)>,
+    sources: Vec<(EnrichmentSource, RasterSource)>,
     /// The format of the country, and its column.
     country: Option<(String, String)>,
 }
 
-fn make(given: &Json) -> Result<Made> {
-    let options: Options = parse_options(ENTRY.name, &options(), given)?;
+fn make(given: &Json) -> Result<Extension> {
+    let options: GeoEnrichmentOptions = parse_options(ENTRY.name, &options(), given)?;
     let mut sources = Vec::with_capacity(options.columns.len());
     for mut source in options.columns {
         source.complete()?;
@@ -120,11 +122,12 @@ fn make(given: &Json) -> Result<Made> {
             return Err(Error::usage(format!("{column} names a layer and no field of it")));
         }
         let radius = source.radius_m.is_some_and(|radius| radius.is_finite() && radius > 0.0);
-        if source.radius_m.is_some() != (source.method == Some(Method::Mean)) || (source.radius_m.is_some() && !radius) {
+        if source.radius_m.is_some() != (source.method == Some(EnrichmentMethod::Mean)) || (source.radius_m.is_some() && !radius) {
             let error = Error::usage(format!("{column}: a mean needs radius_m above 0, and nothing else takes it"));
             return Err(error.hint("give \"method\": \"mean\", \"radius_m\": 1000"));
         }
-        if source.class.is_some() != (source.method == Some(Method::Share)) || source.class.is_some_and(|class| !class.is_finite())
+        if source.class.is_some() != (source.method == Some(EnrichmentMethod::Share))
+            || source.class.is_some_and(|class| !class.is_finite())
         {
             let error = Error::usage(format!("{column}: a share needs the class that is counted, and nothing else takes it"));
             return Err(error.hint("give \"method\": \"share\", \"class\": 1"));
@@ -144,10 +147,10 @@ fn make(given: &Json) -> Result<Made> {
             return Err(Error::usage(format!("the column {} is named twice", field.name)));
         }
     }
-    Ok(Made::Tortilla(Box::new(made)))
+    Ok(Extension::Tortilla(Box::new(made)))
 }
 
-impl Source {
+impl EnrichmentSource {
     /// Fills unset options from the preset.
     fn complete(&mut self) -> Result<()> {
         let Some(name) = &self.preset else {
@@ -183,18 +186,18 @@ impl Source {
         self.band.unwrap_or(BandIndex::FIRST)
     }
 
-    fn sampling(&self) -> Sampling {
+    fn sampling(&self) -> PointSampling {
         match self.radius_m {
-            Some(radius_m) => Sampling::Mean { radius_m },
-            None => Sampling::Nearest,
+            Some(radius_m) => PointSampling::Mean { radius_m },
+            None => PointSampling::Nearest,
         }
     }
 
     /// Statistic over the footprint; `None` for values at the centroid.
     fn statistic(&self) -> Option<AreaStatistic> {
         match (self.method?, self.class) {
-            (Method::Share, Some(class)) => Some(AreaStatistic::Share { class }),
-            (Method::Footprint, _) => Some(AreaStatistic::Mean),
+            (EnrichmentMethod::Share, Some(class)) => Some(AreaStatistic::Share { class }),
+            (EnrichmentMethod::Footprint, _) => Some(AreaStatistic::Mean),
             _ => None,
         }
     }
@@ -237,8 +240,10 @@ impl Source {
             (None, Some(AreaStatistic::Share { class }), _) => {
                 format!("band {}, share of pixels with the value {class} in the footprint", self.band())
             }
-            (None, None, Sampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
-            (None, None, Sampling::Mean { radius_m }) => format!("band {}, mean within {radius_m} m of the centroid", self.band()),
+            (None, None, PointSampling::Nearest) => format!("band {}, pixel at the centroid", self.band()),
+            (None, None, PointSampling::Mean { radius_m }) => {
+                format!("band {}, mean within {radius_m} m of the centroid", self.band())
+            }
         };
         text.push_str(&format!("From {}, {how}", self.path));
         if let Some(layer) = &self.layer {
@@ -337,7 +342,7 @@ fn areas_in(
     order: &[usize],
     ctx: &JobContext,
 ) -> Result<Vec<Option<AreaOfDegrees>>> {
-    let rows: Vec<Stated> = order.iter().map(|&at| Stated::of(&|name| tortilla.samples[at].value(name))).collect();
+    let rows: Vec<StatedLocation> = order.iter().map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name))).collect();
     let rings = footprint::resolve(&rows, Detail::Exact, |shape| shape.areas.concat(), ctx)?;
     let area = |(&at, rings): (&usize, Option<Vec<Vec<[f64; 2]>>>)| {
         Some(AreaOfDegrees { rings: rings.unwrap_or_default(), middle: places[at]? })
@@ -351,7 +356,7 @@ mod tests {
 
     fn fields(columns: Json) -> Result<Vec<FieldSpec>> {
         match make(&json!({ "columns": columns }))? {
-            Made::Tortilla(extension) => Ok(extension.schema()),
+            Extension::Tortilla(extension) => Ok(extension.schema()),
             _ => Err(Error::internal("another scope")),
         }
     }

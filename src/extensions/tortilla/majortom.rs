@@ -11,7 +11,7 @@ const EQUATOR_RADIUS_KM: f64 = 6378.137;
 /// A grid. Codes equal those of the official tool, including its rounding: a point exactly on a grid line belongs to the cell
 /// below and to the left, and the prefix is the spacing truncated to whole kilometres.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Grid {
+pub struct MajorTomGrid {
     dist_km: f64,
     /// Number of rows from pole to pole.
     rows: u64,
@@ -64,7 +64,7 @@ fn partition(mut low: u64, mut high: u64, below: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
-impl Grid {
+impl MajorTomGrid {
     /// A grid with a spacing of about `dist_km` kilometres. `latitude` and `longitude` are inclusive limits in degrees: places
     /// outside are assigned to the nearest row within, and columns are chosen within the limits.
     ///
@@ -87,7 +87,7 @@ impl Grid {
     /// A grid with the official tool's default limits of ±85 degrees latitude.
     ///
     /// # Errors
-    /// As [`Grid::new`].
+    /// As [`MajorTomGrid::new`].
     pub fn with_spacing(dist_km: f64) -> Result<Self> {
         Self::new(dist_km, (-85.0, 85.0), (-180.0, 180.0), "_")
     }
@@ -140,7 +140,9 @@ mod tests {
         assert!(vectors.len() > 900);
         let wrong: Vec<_> = vectors
             .iter()
-            .map(|(dist, lon, lat, code)| (dist, lon, lat, code, Grid::with_spacing(*dist).expect("a grid").code(*lon, *lat)))
+            .map(|(dist, lon, lat, code)| {
+                (dist, lon, lat, code, MajorTomGrid::with_spacing(*dist).expect("a grid").code(*lon, *lat))
+            })
             .filter(|(.., code, ours)| ours.as_ref() != Some(*code))
             .collect();
         assert!(wrong.is_empty(), "{} differ: {:?}", wrong.len(), &wrong[..wrong.len().min(5)]);
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn a_fine_grid_costs_no_more_than_a_coarse_one() {
         let started = std::time::Instant::now();
-        let grid = Grid::with_spacing(0.001).expect("a grid");
+        let grid = MajorTomGrid::with_spacing(0.001).expect("a grid");
         for step in 0..1000 {
             let lon = f64::from(step) * 0.35 - 175.0;
             assert!(grid.code(lon, 12.0).expect("a code").starts_with("0000km_"));
@@ -159,8 +161,8 @@ mod tests {
 
     #[test]
     fn limits_that_leave_nothing_are_an_error() {
-        assert!(Grid::new(100.0, (20.0, 10.0), (-180.0, 180.0), "_").is_err());
-        assert!(Grid::with_spacing(0.0).is_err() && Grid::with_spacing(f64::NAN).is_err());
-        assert_eq!(Grid::with_spacing(100.0).expect("a grid").code(f64::NAN, 0.0), None);
+        assert!(MajorTomGrid::new(100.0, (20.0, 10.0), (-180.0, 180.0), "_").is_err());
+        assert!(MajorTomGrid::with_spacing(0.0).is_err() && MajorTomGrid::with_spacing(f64::NAN).is_err());
+        assert_eq!(MajorTomGrid::with_spacing(100.0).expect("a grid").code(f64::NAN, 0.0), None);
     }
 }

@@ -18,7 +18,7 @@ pub use entries::ENTRIES;
 use super::TortillaView;
 use crate::container::middle_of;
 use crate::error::{Error, Result};
-use crate::footprint::{CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, Stated, Unfolded, resolve};
+use crate::footprint::{CENTROID_COLUMNS, Detail, GEOMETRY_COLUMNS, GRIDS, StatedLocation, Unfolded, resolve};
 use crate::jobs::JobContext;
 use crate::model::Value;
 use crate::table::wkb_point;
@@ -46,7 +46,7 @@ fn places_in(tortilla: &TortillaView<'_>, ctx: &JobContext) -> Result<Vec<Option
     let place = |sample: &super::SampleView<'_>| CENTROID_COLUMNS.iter().find_map(|name| place_of(&sample.value(name)));
     let mut places: Vec<Option<[f64; 2]>> = tortilla.samples.iter().map(place).collect();
     let open: Vec<usize> = (0..places.len()).filter(|&at| drawn && places[at].is_none()).collect();
-    let rows: Vec<Stated> = open.iter().map(|&at| Stated::of(&|name| tortilla.samples[at].value(name))).collect();
+    let rows: Vec<StatedLocation> = open.iter().map(|&at| StatedLocation::of(&|name| tortilla.samples[at].value(name))).collect();
     for (at, found) in open.into_iter().zip(resolve(&rows, Detail::Corners, Unfolded::bounds, ctx)?) {
         places[at] = found.flatten().map(middle_of).filter(on_earth);
     }

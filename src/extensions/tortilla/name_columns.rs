@@ -3,7 +3,9 @@
 use arrow::datatypes::DataType;
 use chrono::NaiveDate;
 
-use super::super::{Entry, Made, OptionKind, OptionSpec, Scope, TortillaExtension, TortillaView, parse_options};
+use super::super::{
+    Extension, ExtensionEntry, ExtensionScope, OptionKind, OptionSpec, TortillaExtension, TortillaView, parse_options,
+};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, NamePart, NamePattern, PartKind, Value, check_field_name};
@@ -11,15 +13,15 @@ use crate::model::{FieldSpec, NamePart, NamePattern, PartKind, Value, check_fiel
 /// Ids that a warning names.
 const NAMED: usize = 3;
 
-pub const ENTRY: Entry = Entry {
+pub const ENTRY: ExtensionEntry = ExtensionEntry {
     name: "name_columns",
     title: mark!("Columns from names"),
     summary: mark!("Takes parts of the ids, such as tile and date, into columns of their own."),
-    scope: Scope::Tortilla,
+    scope: ExtensionScope::Tortilla,
     options,
     make: |given| {
         let options: NameOptions = parse_options("name_columns", &options(), given)?;
-        Ok(Made::Tortilla(Box::new(NameColumns::new(&options.pattern)?)))
+        Ok(Extension::Tortilla(Box::new(NameColumns::new(&options.pattern)?)))
     },
 };
 

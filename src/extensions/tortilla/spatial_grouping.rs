@@ -16,14 +16,14 @@ pub fn z_order(lon: f64, lat: f64) -> i64 {
 
 /// Limits of a group. At least one is required; with both, the first one reached ends the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Limits {
+pub struct GroupLimits {
     /// Maximum number of samples.
     pub count: Option<u64>,
     /// Maximum size of the data in bytes; a larger sample forms a group of its own.
     pub bytes: Option<u64>,
 }
 
-impl Limits {
+impl GroupLimits {
     /// Checks the limits.
     ///
     /// # Errors
@@ -42,8 +42,8 @@ impl Limits {
 /// For each sample, the number of its group, or `None` without a location. Samples with equal codes keep their order.
 ///
 /// # Errors
-/// As [`Limits::check`].
-pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: Limits) -> Result<Vec<Option<u64>>> {
+/// As [`GroupLimits::check`].
+pub fn groups(places: &[Option<[f64; 2]>], sizes: &[u64], limits: GroupLimits) -> Result<Vec<Option<u64>>> {
     limits.check()?;
     let mut order: Vec<(i64, usize)> = places
         .iter()
@@ -94,7 +94,7 @@ mod tests {
         let places: Vec<Option<[f64; 2]>> =
             (0..500).map(|n| (n % 50 != 7).then(|| [f64::from(n * 37 % 360) - 180.0, f64::from(n * 53 % 180) - 90.0])).collect();
         let sizes: Vec<u64> = (0..500).map(|n| n * n % 97 + 1).collect();
-        let limits = Limits { count: Some(12), bytes: Some(400) };
+        let limits = GroupLimits { count: Some(12), bytes: Some(400) };
         let groups = groups(&places, &sizes, limits).expect("groups");
         let last = groups.iter().flatten().max().copied().expect("some");
         for group in 0..=last {
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_needed() {
-        assert!(groups(&[], &[], Limits::default()).is_err());
-        assert!(groups(&[], &[], Limits { count: Some(0), bytes: None }).is_err());
+        assert!(groups(&[], &[], GroupLimits::default()).is_err());
+        assert!(groups(&[], &[], GroupLimits { count: Some(0), bytes: None }).is_err());
     }
 }

@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-use super::majortom::Grid;
+use super::majortom::MajorTomGrid;
 use crate::error::{Error, Result};
 
 /// How samples are assigned.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Method {
+pub enum SplitMethod {
     /// Each sample independently.
     Random,
     /// Each sample independently, with the requested shares in every class to within one sample.
@@ -66,12 +66,12 @@ impl Shares {
 ///
 /// # Errors
 /// When `method` does not have `count` values.
-pub fn assign(count: usize, method: &Method, shares: &Shares, seed: u64) -> Result<Vec<usize>> {
+pub fn assign(count: usize, method: &SplitMethod, shares: &Shares, seed: u64) -> Result<Vec<usize>> {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     let mut parts = vec![0; count];
     match method {
-        Method::Random => deal(&mut parts, vec![(0..count).collect()], shares, &mut random),
-        Method::Stratified { classes } => {
+        SplitMethod::Random => deal(&mut parts, vec![(0..count).collect()], shares, &mut random),
+        SplitMethod::Stratified { classes } => {
             expect_all(count, classes.len())?;
             let mut strata: BTreeMap<Option<&str>, Vec<usize>> = BTreeMap::new();
             for (index, class) in classes.iter().enumerate() {
@@ -79,13 +79,13 @@ pub fn assign(count: usize, method: &Method, shares: &Shares, seed: u64) -> Resu
             }
             deal(&mut parts, strata.into_values().collect(), shares, &mut random);
         }
-        Method::Blocks { places, side_km } => {
+        SplitMethod::Blocks { places, side_km } => {
             expect_all(count, places.len())?;
-            let grid = Grid::new(*side_km, (-90.0, 90.0), (-180.0, 180.0), "_")?;
+            let grid = MajorTomGrid::new(*side_km, (-90.0, 90.0), (-180.0, 180.0), "_")?;
             let keys = places.iter().map(|place| place.and_then(|[lon, lat]| grid.code(lon, lat)));
             deal_groups(&mut parts, &keys.collect::<Vec<_>>(), shares, &mut random);
         }
-        Method::Together { keys } => {
+        SplitMethod::Together { keys } => {
             expect_all(count, keys.len())?;
             deal_groups(&mut parts, keys, shares, &mut random);
         }
@@ -184,18 +184,18 @@ mod tests {
     #[test]
     fn shares_are_kept_at_every_size() {
         for count in 0..300 {
-            let parts = assign(count, &Method::Random, &thirds(), count as u64).expect("assigned");
+            let parts = assign(count, &SplitMethod::Random, &thirds(), count as u64).expect("assigned");
             for (part, share) in [0.7, 0.15, 0.15].into_iter().enumerate() {
                 let off = counts(&parts)[part] as f64 - share * count as f64;
                 assert!(off.abs() < 1.0, "{count} samples: part {part} is {off} off");
             }
         }
-        assert_eq!(counts(&assign(20, &Method::Random, &thirds(), 1).expect("assigned")), [14, 3, 3]);
+        assert_eq!(counts(&assign(20, &SplitMethod::Random, &thirds(), 1).expect("assigned")), [14, 3, 3]);
     }
 
     #[test]
     fn a_seed_gives_the_same_parts_for_ever() {
-        let parts = |seed| assign(12, &Method::Random, &thirds(), seed).expect("assigned");
+        let parts = |seed| assign(12, &SplitMethod::Random, &thirds(), seed).expect("assigned");
         assert_eq!(parts(42), parts(42));
         assert_ne!(parts(42), parts(43));
         let moved = (0..50).filter(|&seed| parts(seed)[0] != 0).count();
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn every_class_has_its_shares() {
         let classes: Vec<Option<String>> = (0..403).map(|n| (n % 31 != 0).then(|| format!("c{}", n % 7 * n % 5))).collect();
-        let method = Method::Stratified { classes: classes.clone() };
+        let method = SplitMethod::Stratified { classes: classes.clone() };
         let parts = assign(403, &method, &thirds(), 7).expect("assigned");
         let mut names: Vec<_> = classes.clone();
         names.sort();
@@ -225,9 +225,9 @@ mod tests {
     #[test]
     fn blocks_and_keys_stay_together() {
         let places: Vec<Option<[f64; 2]>> = (0..600).map(|n| Some([f64::from(n % 30) * 0.2, f64::from(n / 30) * 0.2])).collect();
-        let method = Method::Blocks { places: places.clone(), side_km: 60.0 };
+        let method = SplitMethod::Blocks { places: places.clone(), side_km: 60.0 };
         let parts = assign(600, &method, &thirds(), 3).expect("assigned");
-        let grid = Grid::new(60.0, (-90.0, 90.0), (-180.0, 180.0), "_").expect("a grid");
+        let grid = MajorTomGrid::new(60.0, (-90.0, 90.0), (-180.0, 180.0), "_").expect("a grid");
         let mut blocks = std::collections::HashMap::new();
         for (place, part) in places.iter().flatten().zip(&parts) {
             let block = grid.code(place[0], place[1]).expect("a code");
@@ -235,7 +235,7 @@ mod tests {
         }
         assert!(counts(&parts).iter().all(|&count| count > 40), "{:?}", counts(&parts));
         let keys: Vec<Option<String>> = (0..90).map(|n| Some(format!("scene {}", n / 3))).collect();
-        let parts = assign(90, &Method::Together { keys }, &thirds(), 3).expect("assigned");
+        let parts = assign(90, &SplitMethod::Together { keys }, &thirds(), 3).expect("assigned");
         assert!(parts.chunks(3).all(|scene| scene.iter().all(|part| *part == scene[0])));
     }
 

@@ -8,7 +8,7 @@ use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::{icons, widgets};
 use crate::jobs::AsyncValue;
-use crate::ops::doctor::{self, Check, Health};
+use crate::ops::doctor::{self, DoctorCheck, Health};
 
 /// Draws the shortcuts.
 pub fn shortcuts_ui(ui: &mut Ui) -> Next {
@@ -48,7 +48,7 @@ pub fn shortcuts_ui(ui: &mut Ui) -> Next {
 /// Version, licences, and what `doctor` finds on this machine.
 #[derive(Default)]
 pub struct About {
-    checks: AsyncValue<(), Vec<Check>>,
+    checks: AsyncValue<(), Vec<DoctorCheck>>,
 }
 
 impl About {
@@ -98,7 +98,7 @@ impl About {
     }
 }
 
-fn checks_ui(ui: &mut Ui, checks: &[Check]) {
+fn checks_ui(ui: &mut Ui, checks: &[DoctorCheck]) {
     let t = theme::tokens(ui);
     let height = (ui.ctx().content_rect().height() - 360.0).max(160.0);
     ScrollArea::vertical().max_height(height).show(ui, |ui| {

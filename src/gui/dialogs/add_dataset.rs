@@ -6,12 +6,12 @@ use std::sync::Arc;
 use egui::{Frame, Margin, ScrollArea, Ui, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, ChoiceCard, Note, TextField, note_ui, paint};
+use crate::gui::widgets::{self, Button, ChoiceCard, FieldNote, TextField, note_ui, paint};
 use crate::jobs::AsyncValue;
 use crate::model::Dataset;
 use crate::ops::{CatalogueChoice, DatasetForm, DatasetImport, ImportedDataset, import_dataset};
@@ -23,7 +23,7 @@ const CHANGES_HEIGHT: f32 = 180.0;
 
 /// What is done with the dataset.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum DatasetChoice {
     Samples,
     Folder,
     File,
@@ -35,18 +35,25 @@ pub struct AddDataset {
     request: DatasetImport,
     /// Adds the file of the dataset, where it is one on this machine.
     as_file: Option<Command>,
-    choice: Choice,
+    choice: DatasetChoice,
     /// The source is an archive, which can't be opened instead.
     is_archive: bool,
     /// What was typed for a STAC catalogue: assets and number of items.
     catalogue: Option<[String; 2]>,
-    preview: AsyncValue<(Key, DatasetImport), Arc<ImportedDataset>>,
+    preview: AsyncValue<(DocumentKey, DatasetImport), Arc<ImportedDataset>>,
 }
 
 impl AddDataset {
     /// For a dataset and where it goes; `as_file` adds its file, where it is one.
     pub fn new(request: DatasetImport, as_file: Option<Command>) -> Self {
-        Self { request, as_file, choice: Choice::Samples, is_archive: false, catalogue: None, preview: AsyncValue::default() }
+        Self {
+            request,
+            as_file,
+            choice: DatasetChoice::Samples,
+            is_archive: false,
+            catalogue: None,
+            preview: AsyncValue::default(),
+        }
     }
 
     /// For an archive, whose files become samples.
@@ -77,8 +84,8 @@ impl AddDataset {
             () => tr!("Add a dataset"),
         };
         let close = head_ui(ui, icons::PACKAGE, title, &display_path(&self.request.path));
-        self.request.form = if self.choice == Choice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
-        let adds = matches!(self.choice, Choice::Samples | Choice::Folder);
+        self.request.form = if self.choice == DatasetChoice::Folder { DatasetForm::Folder } else { DatasetForm::Samples };
+        let adds = matches!(self.choice, DatasetChoice::Samples | DatasetChoice::Folder);
         let key = ((cx.session.serial, revision(cx.studio)), self.request.clone());
         if adds {
             let wanted = self.request.clone();
@@ -92,26 +99,31 @@ impl AddDataset {
             let into = place.map_or_else(|| tr!("the root").to_owned(), |path| path.to_string());
             let cards = [
                 (
-                    Choice::Samples,
+                    DatasetChoice::Samples,
                     tr!("Its samples"),
                     tr!("They are added beside the samples of {into}, with their metadata.", into),
                     icons::STACK,
                 ),
                 (
-                    Choice::Folder,
+                    DatasetChoice::Folder,
                     tr!("One FOLDER"),
                     tr!("Its samples become the children of a new FOLDER.").to_owned(),
                     icons::TREE_STRUCTURE,
                 ),
-                (Choice::File, tr!("One FILE"), tr!("The bytes of the file are packed as they are.").to_owned(), icons::FILE_ZIP),
-                (Choice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
+                (
+                    DatasetChoice::File,
+                    tr!("One FILE"),
+                    tr!("The bytes of the file are packed as they are.").to_owned(),
+                    icons::FILE_ZIP,
+                ),
+                (DatasetChoice::Open, tr!("Open it instead"), tr!("The draft is closed.").to_owned(), icons::FOLDER_OPEN),
             ];
             let can_be_file = self.as_file.is_some();
             let can_be_opened = self.catalogue.is_none() && !self.is_archive;
-            let is_possible = |choice: Choice| match choice {
-                Choice::File => can_be_file,
-                Choice::Open => can_be_opened,
-                Choice::Samples | Choice::Folder => true,
+            let is_possible = |choice: DatasetChoice| match choice {
+                DatasetChoice::File => can_be_file,
+                DatasetChoice::Open => can_be_opened,
+                DatasetChoice::Samples | DatasetChoice::Folder => true,
             };
             for (choice, name, what, icon) in cards.iter().filter(|(choice, ..)| is_possible(*choice)) {
                 if widgets::choice_card(ui, self.choice == *choice, &ChoiceCard { name, ending: "", what, icon }) {
@@ -124,7 +136,7 @@ impl AddDataset {
             match found {
                 _ if !adds => {}
                 None => drop(widgets::spinner(ui, 18.0)),
-                Some(Err(error)) => note_ui(ui, &Note::Error(error.report())),
+                Some(Err(error)) => note_ui(ui, &FieldNote::Error(error.report())),
                 Some(Ok(imported)) => preview_ui(ui, imported, is_first),
             }
         });
@@ -132,13 +144,13 @@ impl AddDataset {
         let blocked = (adds && ready.is_none()).then_some(tr!("The dataset is still being read, or can't be added"));
         let (act, cancel) = foot_ui(ui, |ui| {
             let text = match (self.choice, &ready) {
-                (Choice::Samples, Some(found)) => {
+                (DatasetChoice::Samples, Some(found)) => {
                     tr_n!(found.samples, "Add {n} sample", "Add {n} samples", n = paint::grouped(found.samples as u64))
                 }
-                (Choice::Samples, None) => tr!("Add the samples").to_owned(),
-                (Choice::Folder, _) => tr!("Add a FOLDER").to_owned(),
-                (Choice::File, _) => tr!("Add a FILE").to_owned(),
-                (Choice::Open, _) => tr!("Open").to_owned(),
+                (DatasetChoice::Samples, None) => tr!("Add the samples").to_owned(),
+                (DatasetChoice::Folder, _) => tr!("Add a FOLDER").to_owned(),
+                (DatasetChoice::File, _) => tr!("Add a FILE").to_owned(),
+                (DatasetChoice::Open, _) => tr!("Open").to_owned(),
             };
             let act = ui.add(Button::primary(text).large().name(tr!("Add the dataset")).blocked(blocked)).clicked();
             (act, ui.add(Button::ghost(tr!("Cancel")).large()).clicked())
@@ -147,12 +159,12 @@ impl AddDataset {
             _ if cancel || close => Next::Close,
             _ if !act => Next::Stay,
             // What was previewed is what is added, unless the draft has changed.
-            (Choice::Samples | Choice::Folder, Some(_)) => {
+            (DatasetChoice::Samples | DatasetChoice::Folder, Some(_)) => {
                 Next::Do(Request::Add(Command::ImportDataset { request: self.request.clone() }))
             }
-            (Choice::Samples | Choice::Folder, None) => Next::Stay,
-            (Choice::File, _) => self.as_file.clone().map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
-            (Choice::Open, _) => Next::Do(Request::Run(Command::Open { path: self.request.path.clone() })),
+            (DatasetChoice::Samples | DatasetChoice::Folder, None) => Next::Stay,
+            (DatasetChoice::File, _) => self.as_file.clone().map_or(Next::Stay, |add| Next::Do(Request::Run(add))),
+            (DatasetChoice::Open, _) => Next::Do(Request::Run(Command::Open { path: self.request.path.clone() })),
         }
     }
 }
@@ -174,7 +186,7 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<[String; 2]>, request: &mut Data
         }
     });
     if item_limit(limit).is_none() {
-        note_ui(ui, &Note::Warning(tr!("The number of items is a whole number from 1; without one, all are taken").into()));
+        note_ui(ui, &FieldNote::Warning(tr!("The number of items is a whole number from 1; without one, all are taken").into()));
     }
 }
 
@@ -195,7 +207,7 @@ fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
     ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
     if imported.changes.is_empty() {
         if !is_first {
-            note_ui(ui, &Note::Info(tr!("Both have the same fields.").into()));
+            note_ui(ui, &FieldNote::Info(tr!("Both have the same fields.").into()));
         }
         return;
     }
@@ -203,7 +215,7 @@ fn preview_ui(ui: &mut Ui, imported: &ImportedDataset, is_first: bool) {
         ui.set_min_width(ui.available_width());
         ui.spacing_mut().item_spacing.y = 4.0;
         for change in &imported.changes {
-            note_ui(ui, &Note::Info(change.clone()));
+            note_ui(ui, &FieldNote::Info(change.clone()));
         }
     });
 }

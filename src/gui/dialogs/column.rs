@@ -10,7 +10,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::inspector::parse;
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, paint};
 use crate::model::{FieldSpec, Value, dtype_name};
 use crate::studio::Command;
 
@@ -26,7 +26,7 @@ const TYPES: [(&str, &str); 6] = [
 
 /// Action on the field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
+enum ColumnVerb {
     Rename,
     Cast,
     Fill,
@@ -40,7 +40,7 @@ pub struct ColumnDialog {
     level: usize,
     /// The present field; `None` for a new one.
     field: Option<FieldSpec>,
-    verb: Verb,
+    verb: ColumnVerb,
     name: String,
     dtype: usize,
     value: String,
@@ -61,7 +61,7 @@ impl ColumnDialog {
         Self {
             level,
             field,
-            verb: Verb::Rename,
+            verb: ColumnVerb::Rename,
             name,
             dtype: 0,
             value: String::new(),
@@ -94,19 +94,19 @@ impl ColumnDialog {
         };
         let name = field.name.clone();
         Ok(match self.verb {
-            Verb::Rename => {
+            ColumnVerb::Rename => {
                 free(&typed)?;
                 ColumnChange::Rename { name, to: typed }
             }
-            Verb::Cast => ColumnChange::Cast { name, dtype: TYPES[self.dtype].0.to_owned(), lossy: self.lossy },
-            Verb::Fill => {
+            ColumnVerb::Cast => ColumnChange::Cast { name, dtype: TYPES[self.dtype].0.to_owned(), lossy: self.lossy },
+            ColumnVerb::Fill => {
                 let value = value(&field.dtype)?;
                 if value == Value::Null && !self.all {
                     return Err(tr!("Type the value for the empty cells").to_owned());
                 }
                 ColumnChange::Fill { name, value, all: self.all }
             }
-            Verb::Split => {
+            ColumnVerb::Split => {
                 let into: Vec<String> = self.into.split(',').map(|name| name.trim().to_owned()).collect();
                 if into.len() < 2 {
                     return Err(tr!("Name at least two new fields, with a comma between").to_owned());
@@ -117,8 +117,8 @@ impl ColumnDialog {
                 }
                 ColumnChange::Split { name, by: self.by.clone(), into, keep: self.keep }
             }
-            Verb::Describe => ColumnChange::Describe { name, description: self.description.trim().to_owned() },
-            Verb::Remove => ColumnChange::Remove { name },
+            ColumnVerb::Describe => ColumnChange::Describe { name, description: self.description.trim().to_owned() },
+            ColumnVerb::Remove => ColumnChange::Remove { name },
         })
     }
 
@@ -176,38 +176,38 @@ impl ColumnDialog {
         };
         let text = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8);
         let mut verbs = vec![
-            (Verb::Rename, tr!("Rename")),
-            (Verb::Cast, tr!("Type")),
-            (Verb::Fill, tr!("Fill")),
-            (Verb::Describe, tr!("Describe")),
+            (ColumnVerb::Rename, tr!("Rename")),
+            (ColumnVerb::Cast, tr!("Type")),
+            (ColumnVerb::Fill, tr!("Fill")),
+            (ColumnVerb::Describe, tr!("Describe")),
         ];
         if text {
-            verbs.push((Verb::Split, tr!("Split" in "verb")));
+            verbs.push((ColumnVerb::Split, tr!("Split" in "verb")));
         }
-        verbs.push((Verb::Remove, tr!("Remove")));
+        verbs.push((ColumnVerb::Remove, tr!("Remove")));
         let segments: Vec<_> = verbs.into_iter().map(|(verb, word)| Segment::new(verb, word)).collect();
         widgets::segmented(ui, "column-verb", &mut self.verb, &segments);
         match self.verb {
-            Verb::Rename => drop(TextField::new(tr!("New name"), &mut self.name).mono().show(ui)),
-            Verb::Cast => {
+            ColumnVerb::Rename => drop(TextField::new(tr!("New name"), &mut self.name).mono().show(ui)),
+            ColumnVerb::Cast => {
                 self.type_ui(ui);
                 widgets::checkbox(ui, &mut self.lossy, tr!("Values that do not fit become null"));
             }
-            Verb::Fill => {
+            ColumnVerb::Fill => {
                 let kind = dtype_name(&field.dtype);
                 TextField::new(tr!("Value"), &mut self.value).mono().trailing(&kind).show(ui);
                 widgets::checkbox(ui, &mut self.all, tr!("Replace existing values too"));
             }
-            Verb::Split => {
+            ColumnVerb::Split => {
                 TextField::new(tr!("Separator"), &mut self.by).mono().width(120.0).show(ui);
                 TextField::new(tr!("New fields"), &mut self.into).mono().hint("year, month, day").show(ui);
                 widgets::checkbox(ui, &mut self.keep, tr!("Keep the original field"));
             }
-            Verb::Describe => drop(TextField::new(tr!("Description"), &mut self.description).rows(2).show(ui)),
-            Verb::Remove => {
+            ColumnVerb::Describe => drop(TextField::new(tr!("Description"), &mut self.description).rows(2).show(ui)),
+            ColumnVerb::Remove => {
                 widgets::note_ui(
                     ui,
-                    &Note::Warning(tr!("The values of {field} leave the dataset; undo brings them back.", field = field.name)),
+                    &FieldNote::Warning(tr!("The values of {field} leave the dataset; undo brings them back.", field = field.name)),
                 );
             }
         }
@@ -228,7 +228,7 @@ impl ColumnDialog {
 mod tests {
     use super::*;
 
-    fn dialog(verb: Verb) -> ColumnDialog {
+    fn dialog(verb: ColumnVerb) -> ColumnDialog {
         let mut dialog = ColumnDialog::new(1, Some(FieldSpec::new("tile", DataType::Utf8)));
         dialog.verb = verb;
         dialog
@@ -244,16 +244,16 @@ mod tests {
     #[test]
     fn what_is_typed_is_a_change_or_a_reason() {
         let taken = ["tile".to_owned(), "cloud".to_owned()];
-        let mut rename = dialog(Verb::Rename);
+        let mut rename = dialog(ColumnVerb::Rename);
         assert!(rename.change(&taken).is_err(), "the name is the same");
         rename.name = " zone ".into();
         assert_eq!(rename.change(&taken), Ok(ColumnChange::Rename { name: "tile".into(), to: "zone".into() }));
-        let mut split = dialog(Verb::Split);
+        let mut split = dialog(ColumnVerb::Split);
         split.into = "a, cloud".into();
         assert!(split.change(&taken).expect_err("is taken").contains("cloud"));
         split.into = "a, b".into();
         assert!(matches!(split.change(&taken), Ok(ColumnChange::Split { into, .. }) if into == ["a", "b"]));
-        assert!(dialog(Verb::Fill).change(&taken).is_err(), "nothing to fill with");
+        assert!(dialog(ColumnVerb::Fill).change(&taken).is_err(), "nothing to fill with");
         let mut add = ColumnDialog::new(0, None);
         (add.name, add.dtype, add.value) = ("cloud_cover".into(), 1, "ten".into());
         assert!(add.change(&taken).expect_err("is no number").contains("ten"));

@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::export::Catalogue;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Note, TextField};
+use crate::gui::widgets::{self, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::DescribeRequest;
@@ -168,8 +168,8 @@ impl Describe {
                 .hint(tr!("where the dataset is downloaded; optional"))
                 .show(ui);
             let note = match taken {
-                true => Note::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
-                false => Note::None,
+                true => FieldNote::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
+                false => FieldNote::None,
             };
             let field = TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the description"));
             field.note(note).show(ui);

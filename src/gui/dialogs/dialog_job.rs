@@ -5,7 +5,7 @@ use egui::Ui;
 use super::frame::{Next, foot_ui};
 use crate::error::Error;
 use crate::gui::panel_context::Request;
-use crate::gui::widgets::{self, Button, Note};
+use crate::gui::widgets::{self, Button, FieldNote};
 use crate::jobs::JobId;
 use crate::studio::Command;
 
@@ -18,7 +18,7 @@ pub enum DialogJob<T> {
     /// Requested; with the id once the job has started.
     Running(Option<JobId>),
     /// Failed or stopped, with the reason.
-    Ended(Note),
+    Ended(FieldNote),
     /// Done.
     Done(T),
 }
@@ -45,13 +45,13 @@ impl<T> DialogJob<T> {
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let own = self.is_own(job);
         if own {
-            *self = Self::Ended(Note::Error(error.report()));
+            *self = Self::Ended(FieldNote::Error(error.report()));
         }
         own
     }
 
     /// Records that a job was cancelled; `note` says what became of its output.
-    pub fn cancelled(&mut self, job: JobId, note: Note) {
+    pub fn cancelled(&mut self, job: JobId, note: FieldNote) {
         if self.is_own(Some(job)) {
             *self = Self::Ended(note);
         }
@@ -98,6 +98,6 @@ impl<T> DialogJob<T> {
 }
 
 /// The note for a job whose output appears whole or not at all.
-pub fn nothing_written() -> Note {
-    Note::Error(tr!("Stopped; nothing was written.").into())
+pub fn nothing_written() -> FieldNote {
+    FieldNote::Error(tr!("Stopped; nothing was written.").into())
 }

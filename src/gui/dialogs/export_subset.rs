@@ -12,7 +12,7 @@ use crate::gui::filters::{chip_text, tally_text};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sql::chooses_rows;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ExportRequest, RowChoice};
@@ -137,9 +137,9 @@ impl ExportSubset {
             self.there.update(cx.jobs, target.clone(), tr!("Check the destination"), move |_| output_exists(&place));
             taken = matches!(self.there.get(&target), Some(Ok(true))) && !self.replace;
             let note = match (taken, self.there.get(&target)) {
-                (true, _) => Note::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
-                (false, Some(Err(error))) => Note::Error(error.report()),
-                (false, _) => Note::None,
+                (true, _) => FieldNote::Warning(tr!("The destination exists already. Choose another name, or replace it.").into()),
+                (false, Some(Err(error))) => FieldNote::Error(error.report()),
+                (false, _) => FieldNote::None,
             };
             TextField::new(tr!("Destination"), &mut self.target).mono().name(tr!("Destination of the subset")).note(note).show(ui);
             widgets::checkbox(ui, &mut self.keep_siblings, tr!("Keep all children of the samples that stay"));

@@ -63,7 +63,7 @@ pub fn lacking_ui(ui: &mut Ui, lacking: &MissingParts, allow: &mut bool) {
         names if names.is_empty() => tr!("{opened} of {count} parts of this dataset are open.", opened, count),
         names => tr!("Parts of this dataset are missing: {names}.", names),
     };
-    widgets::note_ui(ui, &widgets::Note::Warning(text));
+    widgets::note_ui(ui, &widgets::FieldNote::Warning(text));
     widgets::checkbox(ui, allow, tr!("Continue without the missing parts"));
 }
 

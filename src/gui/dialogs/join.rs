@@ -9,11 +9,11 @@ use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo,
 
 use super::frame::{Next, foot_ui, head_ui};
 use crate::extensions::{JoinBy, JoinColumn, JoinLevel, JoinOffer, JoinPreview, JoinRequest, join_preview};
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, note_ui, paint, segmented};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, note_ui, paint, segmented};
 use crate::jobs::AsyncValue;
 use crate::model::check_field_name;
 use crate::studio::Command;
@@ -26,7 +26,7 @@ const NAMED: usize = 5;
 /// The dialog.
 pub struct JoinDialog {
     request: JoinRequest,
-    preview: AsyncValue<(Key, JoinRequest), Arc<JoinPreview>>,
+    preview: AsyncValue<(DocumentKey, JoinRequest), Arc<JoinPreview>>,
     /// Excluded columns, by level and name.
     left_out: BTreeSet<(usize, String)>,
     /// Columns whose offered type was switched on or off, by level and name.
@@ -78,7 +78,7 @@ impl JoinDialog {
                     None => drop(ui.label(theme::rich_text(tr!("Looking at the table…")).color(theme::tokens(ui).tx2))),
                 },
                 Err(error) => {
-                    note_ui(ui, &Note::Error(error.clone()));
+                    note_ui(ui, &FieldNote::Error(error.clone()));
                     if self.request.key.is_some() && ui.add(Button::ghost(tr!("Choose the key anew"))).clicked() {
                         self.request = JoinRequest { table: self.request.table.clone(), ..JoinRequest::default() };
                     }
@@ -144,17 +144,17 @@ impl JoinDialog {
         });
         if preview.levels.is_empty() {
             let text = tr!("No row of the table finds a sample. Choose another column, or say whether it holds paths or ids.");
-            note_ui(ui, &Note::Error(text.into()));
+            note_ui(ui, &FieldNote::Error(text.into()));
         }
         if !preview.warnings.is_empty() {
-            note_ui(ui, &Note::Warning(preview.warnings.join("\n")));
+            note_ui(ui, &FieldNote::Warning(preview.warnings.join("\n")));
         }
         let (lonely, keys) = &preview.unmatched;
         if *lonely > 0 && !preview.levels.is_empty() {
             let n = paint::grouped(*lonely as u64);
             let names = listed(keys);
             let text = tr_n!(*lonely, "{n} row finds no sample: {names}", "{n} rows find no sample: {names}", n, names);
-            note_ui(ui, &Note::Warning(text));
+            note_ui(ui, &FieldNote::Warning(text));
         }
         for level in preview.levels.iter().filter(|level| level.matched < level.samples) {
             let count = level.samples - level.matched;
@@ -169,7 +169,7 @@ impl JoinDialog {
                 depth,
                 names
             );
-            note_ui(ui, &Note::Warning(text));
+            note_ui(ui, &FieldNote::Warning(text));
         }
         head_rows_ui(ui, t, preview);
     }
@@ -199,7 +199,7 @@ impl JoinDialog {
         }
     }
 
-    fn level_ui(&mut self, ui: &mut Ui, t: &Tokens, level: &JoinLevel) {
+    fn level_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, level: &JoinLevel) {
         let (matched, samples) = (paint::grouped(level.matched as u64), paint::grouped(level.samples as u64));
         let depth = level.level;
         ui.horizontal(|ui| {
@@ -262,7 +262,7 @@ impl JoinDialog {
     }
 
     /// Draws the offer to read a text column as another type, with what becomes null.
-    fn offer_ui(&mut self, ui: &mut Ui, t: &Tokens, level: usize, column: &JoinColumn, offer: &JoinOffer) {
+    fn offer_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, level: usize, column: &JoinColumn, offer: &JoinOffer) {
         let mut typed = self.is_typed(level, column);
         ui.horizontal(|ui| {
             ui.set_height(ROW);
@@ -291,7 +291,7 @@ impl JoinDialog {
 }
 
 /// Draws the first rows with the samples they match.
-fn head_rows_ui(ui: &mut Ui, t: &Tokens, preview: &JoinPreview) {
+fn head_rows_ui(ui: &mut Ui, t: &ThemeTokens, preview: &JoinPreview) {
     let rows = paint::grouped(preview.rows as u64);
     ui.label(theme::rich_text(tr!("The first of {rows} rows", rows)).font(font::semibold(12.0)).color(t.tx2));
     ui.spacing_mut().item_spacing.y = 0.0;

@@ -12,9 +12,9 @@ use crate::error::Error;
 use crate::gui::dropped_paths::parse_path;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font, text_style};
-use crate::gui::widgets::{self, Button, Note, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented};
-use crate::jobs::{AsyncValue, State};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::widgets::{self, Button, FieldNote, RowScroll, Segment, TextField, VirtualRows, note_ui, paint, segmented};
+use crate::jobs::{AsyncState, AsyncValue};
 use crate::ops::{FoundLayout, LayoutChoice, LayoutProposal, LayoutRequest, find_layout};
 use crate::studio::Command;
 
@@ -29,7 +29,7 @@ const NAMED: usize = 4;
 
 /// How the layout is chosen.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum LayoutTab {
     Auto,
     Folders,
     Stems,
@@ -42,7 +42,7 @@ pub struct LayoutDialog {
     /// What was found when the folder was dropped.
     first: Arc<FoundLayout>,
     found: AsyncValue<LayoutRequest, Arc<FoundLayout>>,
-    choice: Choice,
+    choice: LayoutTab,
     /// The typed pattern, or the path of a saved layout.
     pattern: String,
     /// The reading that an answer chose, and its pattern, which may be that of one depth of several.
@@ -72,7 +72,7 @@ impl LayoutDialog {
             folder,
             first,
             found: AsyncValue::default(),
-            choice: Choice::Auto,
+            choice: LayoutTab::Auto,
             pattern: String::new(),
             answered: None,
             exclude: String::new(),
@@ -85,10 +85,10 @@ impl LayoutDialog {
     /// The request that the controls make, or what is wrong with the pattern.
     fn request(&self) -> Result<LayoutRequest, String> {
         let choice = match self.choice {
-            Choice::Auto => LayoutChoice::Auto,
-            Choice::Folders => LayoutChoice::Folders,
-            Choice::Stems => LayoutChoice::Stems,
-            Choice::Pattern => match &self.answered {
+            LayoutTab::Auto => LayoutChoice::Auto,
+            LayoutTab::Folders => LayoutChoice::Folders,
+            LayoutTab::Stems => LayoutChoice::Stems,
+            LayoutTab::Pattern => match &self.answered {
                 Some((pattern, reading)) if *pattern == self.pattern => LayoutChoice::Pattern(reading.clone()),
                 _ => self.pattern.trim().parse().map_err(|error: Error| error.report())?,
             },
@@ -124,7 +124,7 @@ impl LayoutDialog {
             ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
             self.choice_ui(ui);
             match &found {
-                Err(wrong) => note_ui(ui, &Note::Error(wrong.clone())),
+                Err(wrong) => note_ui(ui, &FieldNote::Error(wrong.clone())),
                 // What was shown before stays until the next is ready.
                 Ok(None) => match self.found.latest().unwrap_or(&self.first).clone().as_ref() {
                     FoundLayout::Proposal(proposal) => self.proposal_ui(ui, proposal),
@@ -181,16 +181,16 @@ impl LayoutDialog {
         ui.horizontal(|ui| {
             ui.label(tr!("Layout"));
             let choices = [
-                Segment::new(Choice::Auto, tr!("By the names")),
-                Segment::new(Choice::Folders, tr!("Folders are positions")),
-                Segment::new(Choice::Stems, tr!("Ends of names are positions")),
-                Segment::new(Choice::Pattern, tr!("By a pattern")),
+                Segment::new(LayoutTab::Auto, tr!("By the names")),
+                Segment::new(LayoutTab::Folders, tr!("Folders are positions")),
+                Segment::new(LayoutTab::Stems, tr!("Ends of names are positions")),
+                Segment::new(LayoutTab::Pattern, tr!("By a pattern")),
             ];
             let before = self.choice;
             segmented(ui, "layout-choice", &mut self.choice, &choices);
             // A pattern begins with what is shown.
-            if self.choice == Choice::Pattern
-                && before != Choice::Pattern
+            if self.choice == LayoutTab::Pattern
+                && before != LayoutTab::Pattern
                 && self.pattern.is_empty()
                 && let FoundLayout::Proposal(proposal) = self.found.latest().unwrap_or(&self.first).as_ref()
                 && let [pattern] = proposal.reading.patterns().as_slice()
@@ -198,12 +198,12 @@ impl LayoutDialog {
                 self.pattern.clone_from(pattern);
             }
         });
-        if self.choice == Choice::Pattern {
+        if self.choice == LayoutTab::Pattern {
             TextField::new(tr!("Layout pattern"), &mut self.pattern)
                 .hide_label()
                 .mono()
                 .hint("{split}/{position}/{root}")
-                .note(Note::Info(
+                .note(FieldNote::Info(
                     tr!("Folders are {root}, {position}, {split}, {COLUMN}, * or a name; files {root}, {root}_{position}, {position} or {date}. A saved layout is a path that ends in .json.")
                         .into(),
                 ))
@@ -216,11 +216,11 @@ impl LayoutDialog {
     fn answer(&mut self, way: &LayoutWay) -> bool {
         match way {
             LayoutWay::AsTheyAre => return true,
-            LayoutWay::Auto => self.choice = Choice::Auto,
-            LayoutWay::Folders => self.choice = Choice::Folders,
-            LayoutWay::Stems => self.choice = Choice::Stems,
+            LayoutWay::Auto => self.choice = LayoutTab::Auto,
+            LayoutWay::Folders => self.choice = LayoutTab::Folders,
+            LayoutWay::Stems => self.choice = LayoutTab::Stems,
             LayoutWay::Reading(reading) => {
-                self.choice = Choice::Pattern;
+                self.choice = LayoutTab::Pattern;
                 self.pattern = reading.patterns().into_iter().next().unwrap_or_default();
                 self.answered = Some((self.pattern.clone(), reading.clone()));
             }
@@ -257,13 +257,13 @@ impl LayoutDialog {
             });
         }
         match saving.written.state() {
-            State::Ready(path) => {
+            AsyncState::Ready(path) => {
                 let path = path.display();
                 let text = tr!("Saved. `create --layout {path}` uses it again, and so does this path as a pattern.", path);
-                note_ui(ui, &Note::Info(text));
+                note_ui(ui, &FieldNote::Info(text));
             }
-            State::Failed(error) => note_ui(ui, &Note::Error(error.report())),
-            State::NotAsked | State::Pending => {}
+            AsyncState::Failed(error) => note_ui(ui, &FieldNote::Error(error.report())),
+            AsyncState::NotAsked | AsyncState::Pending => {}
         }
     }
 
@@ -274,7 +274,7 @@ impl LayoutDialog {
             ui.label(theme::rich_text(roots).font(font::semibold(13.0)).color(t.tx));
             let more = if proposal.roots > proposal.examples.len() { ", …" } else { "" };
             ui.label(theme::rich_text(proposal.examples.join(", ") + more).font(font::mono(12.0)).color(t.tx2));
-            if self.choice != Choice::Pattern {
+            if self.choice != LayoutTab::Pattern {
                 let patterns = proposal.reading.patterns().join("   ");
                 ui.label(theme::rich_text(patterns).font(font::mono(12.0)).color(t.tx3));
             }
@@ -289,7 +289,7 @@ impl LayoutDialog {
                 ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
             }
             for found in &proposal.contradictions {
-                note_ui(ui, &Note::Warning(found.to_text()));
+                note_ui(ui, &FieldNote::Warning(found.to_text()));
             }
             if !proposal.renamed.is_empty() {
                 let names = proposal.renamed.iter().map(|renamed| format!("{} → {}", renamed.from, renamed.to));
@@ -297,7 +297,7 @@ impl LayoutDialog {
                 let names = listed(names);
                 note_ui(
                     ui,
-                    &Note::Info(tr_n!(
+                    &FieldNote::Info(tr_n!(
                         proposal.renamed.len(),
                         "{n} id differs from its file: {names}",
                         "{n} ids differ from their files: {names}",
@@ -311,7 +311,7 @@ impl LayoutDialog {
                 let names = listed(proposal.left_over.iter().cloned());
                 note_ui(
                     ui,
-                    &Note::Warning(tr_n!(
+                    &FieldNote::Warning(tr_n!(
                         proposal.left_over.len(),
                         "{n} file has no position and goes to the unplaced files: {names}",
                         "{n} files have no position and go to the unplaced files: {names}",
@@ -325,7 +325,13 @@ impl LayoutDialog {
                 let names = listed(proposal.left_out.iter().cloned());
                 note_ui(
                     ui,
-                    &Note::Info(tr_n!(proposal.left_out.len(), "{n} is left out: {names}", "{n} are left out: {names}", n, names)),
+                    &FieldNote::Info(tr_n!(
+                        proposal.left_out.len(),
+                        "{n} is left out: {names}",
+                        "{n} are left out: {names}",
+                        n,
+                        names
+                    )),
                 );
             }
         });
@@ -333,7 +339,7 @@ impl LayoutDialog {
 }
 
 /// Draws the table of positions: id, number of roots that have it, number of paddings, an example.
-fn positions_ui(ui: &mut Ui, t: &Tokens, proposal: &LayoutProposal, scroll: &mut RowScroll) {
+fn positions_ui(ui: &mut Ui, t: &ThemeTokens, proposal: &LayoutProposal, scroll: &mut RowScroll) {
     let width = ui.available_width();
     // Where the numbers end and the example begins.
     let (matched, padded, example) = (width * 0.34, width * 0.46, width * 0.49);
@@ -380,7 +386,7 @@ fn positions_ui(ui: &mut Ui, t: &Tokens, proposal: &LayoutProposal, scroll: &mut
 
 /// Draws what is asked; the answer that was chosen.
 fn question_ui(ui: &mut Ui, question: &LayoutQuestion) -> Option<LayoutWay> {
-    note_ui(ui, &Note::Warning(capitalised(&question.summary)));
+    note_ui(ui, &FieldNote::Warning(capitalised(&question.summary)));
     let mut chosen = None;
     for alternative in &question.alternatives {
         // What is left out without a pattern is typed above.

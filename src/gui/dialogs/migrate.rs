@@ -12,11 +12,11 @@ use crate::container::{BuildOptions, Format, OnDamage, dataset_around};
 use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::Severity;
-use crate::ops::{Action as Change, CollectionMapping, FieldChoice, FieldMapping, MigrateRequest, Migrated, OperationOutput};
+use crate::ops::{CollectionMapping, FieldAction as Change, FieldChoice, FieldMapping, MigrateRequest, Migrated, OperationOutput};
 use crate::studio::Command;
 use crate::table::ParquetOptions;
 
@@ -25,7 +25,7 @@ const SHOWN: usize = 200;
 
 /// Tabs of the plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Part {
+enum MigrationTab {
     /// Columns of the samples.
     #[default]
     Fields,
@@ -38,7 +38,7 @@ enum Part {
 /// The dialog.
 pub struct Migrate {
     input: PathBuf,
-    part: Part,
+    part: MigrationTab,
     plan: Option<Box<Migrated>>,
     /// The newest request; the plan is computed again when it changes.
     asked: Option<MigrateRequest>,
@@ -70,7 +70,7 @@ impl Migrate {
         let target = target.display().to_string();
         Self {
             input,
-            part: Part::default(),
+            part: MigrationTab::default(),
             plan: None,
             asked: None,
             job: None,
@@ -101,7 +101,7 @@ impl Migrate {
     pub fn done(&mut self, migrated: Migrated) {
         self.job = None;
         if !migrated.is_possible() && self.asked.as_ref().is_some_and(|asked| asked.options.is_some()) {
-            self.part = Part::Report;
+            self.part = MigrationTab::Report;
         }
         self.plan = Some(Box::new(migrated));
     }
@@ -211,7 +211,7 @@ impl Migrate {
             }
             self.plan = plan;
             if let Some(why) = &self.failed {
-                widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
+                widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
             }
             if written.is_none() {
                 let lacking = self.plan.as_ref().and_then(|plan| plan.lacking.clone());
@@ -257,9 +257,9 @@ impl Migrate {
         let Some(plan) = &self.plan else { return };
         let problems = plan.findings.len() + plan.renamed.len() + plan.fields.iter().filter(|field| !field.lost.is_empty()).count();
         let parts = [
-            Segment::new(Part::Fields, tr!("Fields")).count(plan.fields.len() as u64),
-            Segment::new(Part::Collection, tr!("Collection")).count(plan.collection.len() as u64),
-            Segment::new(Part::Report, tr!("Report")).count(problems as u64),
+            Segment::new(MigrationTab::Fields, tr!("Fields")).count(plan.fields.len() as u64),
+            Segment::new(MigrationTab::Collection, tr!("Collection")).count(plan.collection.len() as u64),
+            Segment::new(MigrationTab::Report, tr!("Report")).count(problems as u64),
         ];
         let filled = self.made_up().len();
         ui.horizontal(|ui| {
@@ -273,17 +273,17 @@ impl Migrate {
 
     fn part_ui(&mut self, ui: &mut Ui, plan: &Migrated) {
         match self.part {
-            Part::Fields => {
+            MigrationTab::Fields => {
                 for line in &plan.fields {
                     self.field_ui(ui, line);
                 }
             }
-            Part::Collection => {
+            MigrationTab::Collection => {
                 for line in &plan.collection {
                     self.collection_ui(ui, line);
                 }
             }
-            Part::Report => report_ui(ui, plan),
+            MigrationTab::Report => report_ui(ui, plan),
         }
     }
 
@@ -386,9 +386,9 @@ impl Migrate {
                 widgets::checkbox(ui, &mut self.replace, tr!("Replace an existing output"));
             });
             let around = self.around.get(&self.target).and_then(|found| found.as_ref().ok()).cloned().flatten();
-            let note = around.map_or(Note::None, |dataset| {
+            let note = around.map_or(FieldNote::None, |dataset| {
                 let path = dropped_paths::display_path(&dataset);
-                Note::Warning(tr!(
+                FieldNote::Warning(tr!(
                     "This is inside the dataset {path}, whose readers would take the new one for a part of it.",
                     path
                 ))

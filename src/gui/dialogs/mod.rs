@@ -38,7 +38,7 @@ use super::theme::{self, Theme};
 use super::tool::Tool;
 use super::widgets;
 use crate::container::{Built, OpenOptions};
-use crate::draft::Plan;
+use crate::draft::FixPlan;
 use crate::error::Error;
 use crate::export::Catalogue;
 use crate::jobs::JobId;
@@ -61,13 +61,13 @@ use open_path::OpenPath;
 use plan::PlanDialog;
 use publish::PublishDialog;
 use relocate::Relocate;
-use repository::Repository;
+use repository::RepositoryDialog;
 use settings::SettingsDialog;
 use tools::ToolDialog;
 use write::WriteDialog;
 
 pub use crash::CrashReport;
-pub use tools::{Start, start_of};
+pub use tools::{ToolStart, start_of};
 
 /// Least distance of a dialog from the upper and lower edge of the window, in points.
 const DIALOG_MARGIN: f32 = 16.0;
@@ -107,7 +107,7 @@ pub enum Dialog {
     /// A page of the documentation.
     Documentation(Documentation),
     /// The datasets of a repository.
-    Repository(Repository),
+    Repository(RepositoryDialog),
     /// Recent datasets.
     Recent,
     /// The shortcuts.
@@ -276,7 +276,7 @@ impl Dialog {
     }
 
     /// The dialog of a tool.
-    pub fn tool(tool: Tool, start: &Start) -> Self {
+    pub fn tool(tool: Tool, start: &ToolStart) -> Self {
         Dialog::Tool(Box::new(ToolDialog::new(tool, start)))
     }
 
@@ -286,7 +286,7 @@ impl Dialog {
     }
 
     /// The plan of a fix over many roots, for this revision of the draft.
-    pub fn plan(plan: Arc<Plan>, revision: u64) -> Self {
+    pub fn plan(plan: Arc<FixPlan>, revision: u64) -> Self {
         Dialog::Plan(PlanDialog::new(plan, revision))
     }
 
@@ -297,7 +297,7 @@ impl Dialog {
 
     /// The datasets of the repository at this address.
     pub fn repository(folder: PathBuf) -> Self {
-        Dialog::Repository(Repository::new(folder))
+        Dialog::Repository(RepositoryDialog::new(folder))
     }
 
     /// The join dialog; `otherwise` imports a dropped table as a file instead.

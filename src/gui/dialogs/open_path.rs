@@ -8,7 +8,7 @@ use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{self, Button, Note, TextField};
+use crate::gui::widgets::{self, Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Address, Scheme, is_remote};
 use crate::remote::{Access, Secret, access};
@@ -134,10 +134,10 @@ impl OpenPath {
         let mut missing = paths.iter().find(|path| !there(path)).cloned();
         let note = match missing {
             Some(ref path) if !self.text.is_empty() => {
-                Note::Warning(tr!("There is nothing at {path}.", path = dropped_paths::display_path(path)))
+                FieldNote::Warning(tr!("There is nothing at {path}.", path = dropped_paths::display_path(path)))
             }
-            _ if !paths.is_empty() => Note::Ok,
-            _ => Note::None,
+            _ if !paths.is_empty() => FieldNote::Ok,
+            _ => FieldNote::None,
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 8.0;

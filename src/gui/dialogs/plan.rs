@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Role, Stroke, Ui, WidgetInfo, vec2};
 
 use super::frame::{Next, foot_ui, head_ui};
-use crate::draft::{Care, FixVerb, Plan};
+use crate::draft::{Care, FixPlan, FixVerb};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
@@ -14,7 +14,7 @@ use crate::studio::Command;
 
 /// The dialog.
 pub struct PlanDialog {
-    plan: Arc<Plan>,
+    plan: Arc<FixPlan>,
     /// Revision of the draft.
     revision: u64,
     scroll: RowScroll,
@@ -22,7 +22,7 @@ pub struct PlanDialog {
 
 impl PlanDialog {
     /// Shows this plan for this revision of the draft.
-    pub fn new(plan: Arc<Plan>, revision: u64) -> Self {
+    pub fn new(plan: Arc<FixPlan>, revision: u64) -> Self {
         Self { plan, revision, scroll: RowScroll::default() }
     }
 

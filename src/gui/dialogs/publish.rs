@@ -11,11 +11,13 @@ use crate::error::Error;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, Tone, note_ui, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, Tone, note_ui, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::jobs::{AsyncValue, JobId};
 use crate::model::is_remote;
-use crate::ops::publish::{Check, CheckKind, CheckLevel, Layout, Mend, Preflight, Prices, Publication, PublishRequest, preflight};
+use crate::ops::publish::{
+    CheckKind, CheckLevel, Mend, Preflight, Prices, Publication, PublishCheck, PublishLayout, PublishRequest, preflight,
+};
 use crate::studio::Command;
 
 /// Maximum height of the columns in points.
@@ -26,7 +28,7 @@ pub struct PublishDialog {
     input: PathBuf,
     open: OpenOptions,
     target: String,
-    layout: Layout,
+    layout: PublishLayout,
     repository: String,
     url: String,
     overwrite: bool,
@@ -51,7 +53,7 @@ impl PublishDialog {
             input,
             open,
             target: String::new(),
-            layout: Layout::Store,
+            layout: PublishLayout::Store,
             repository: String::new(),
             url: String::new(),
             overwrite: false,
@@ -87,7 +89,7 @@ impl PublishDialog {
         let text = tr!(
             "Stopped. Files already at the store are not sent again; readers can't open the dataset before its last file is sent."
         );
-        self.job.cancelled(job, Note::Info(text.into()));
+        self.job.cancelled(job, FieldNote::Info(text.into()));
     }
 
     /// Records the result of the job.
@@ -165,7 +167,7 @@ impl PublishDialog {
             ui.disable();
         }
         widgets::heading(ui, tr!("Target"));
-        for layout in Layout::ALL {
+        for layout in PublishLayout::ALL {
             if widgets::radio(ui, self.layout == layout, crate::text::of(layout.title())).clicked() {
                 self.layout = layout;
             }
@@ -175,7 +177,7 @@ impl PublishDialog {
         TextField::new(tr!("Address"), &mut self.target).mono().hint(hint).name(tr!("Address of the publication")).show(ui);
         if elsewhere {
             let text = tr!("The files are written to this folder. The studio does not upload them; the host's own client does.");
-            note_ui(ui, &Note::Info(text.into()));
+            note_ui(ui, &FieldNote::Info(text.into()));
         }
         if self.layout.has_repository() {
             TextField::new(tr!("Repository"), &mut self.repository).mono().hint("OWNER/NAME").show(ui);
@@ -209,7 +211,7 @@ impl PublishDialog {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Pre-flight checks"));
         if let Some(Err(error)) = self.checked.get(&self.times) {
-            note_ui(ui, &Note::Error(error.report()));
+            note_ui(ui, &FieldNote::Error(error.report()));
             return None;
         }
         let found = match &self.job {
@@ -248,7 +250,7 @@ impl PublishDialog {
         request
     }
 
-    fn check_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, check: &Check) -> Option<Request> {
+    fn check_ui(&mut self, ui: &mut Ui, cx: &PanelContext<'_>, check: &PublishCheck) -> Option<Request> {
         let t = theme::tokens(ui);
         let (icon, color) = match check.level {
             CheckLevel::Pass => (icons::CHECK_CIRCLE, t.ok),
@@ -309,7 +311,7 @@ impl PublishDialog {
                 ui.add(egui::Label::new(text).wrap());
                 note_ui(
                     ui,
-                    &Note::Info(
+                    &FieldNote::Info(
                         tr!("The file that readers open first is sent last, so that an incomplete dataset can't be opened.").into(),
                     ),
                 );

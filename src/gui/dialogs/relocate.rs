@@ -8,7 +8,7 @@ use super::frame::{Next, enter_pressed, foot_ui, head_ui};
 use crate::draft::{Draft, Edit};
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, text_style};
-use crate::gui::widgets::{Button, Note, TextField};
+use crate::gui::widgets::{Button, FieldNote, TextField};
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Payload, Sample};
 use crate::studio::Command;
@@ -37,9 +37,9 @@ impl Relocate {
         let entered = enter_pressed(ui);
         let to = dropped_paths::parse_path(&self.to);
         let note = match () {
-            () if self.to.trim().is_empty() => Note::None,
-            () if to.is_absolute() => Note::Ok,
-            () => Note::Warning(tr!("Type the whole path, from the root of the disk.").into()),
+            () if self.to.trim().is_empty() => FieldNote::None,
+            () if to.is_absolute() => FieldNote::Ok,
+            () => FieldNote::Warning(tr!("Type the whole path, from the root of the disk.").into()),
         };
         Frame::NONE.inner_margin(Margin::same(16)).show(ui, |ui| {
             ui.spacing_mut().item_spacing.y = 10.0;

@@ -17,12 +17,12 @@ use crate::model::Address;
 const LIST_HEIGHT: f32 = 360.0;
 
 /// The dialog.
-pub struct Repository {
+pub struct RepositoryDialog {
     folder: PathBuf,
     datasets: AsyncValue<(), Arc<Vec<PathBuf>>>,
 }
 
-impl Repository {
+impl RepositoryDialog {
     /// For the address of the repository or of a folder in it.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder, datasets: AsyncValue::default() }

@@ -7,7 +7,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::settings::{SCALES, Settings};
 use crate::gui::theme::{self, Theme, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, TextField, paint, segmented};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, TextField, paint, segmented};
 use crate::jobs::AsyncValue;
 use crate::ops::publish::{LISTED, Prices};
 use crate::remote::{CacheState, cache_state, clear_cache};
@@ -141,7 +141,8 @@ impl SettingsDialog {
                 for ((name, field), hint) in names.iter().zip(fields).zip(hints) {
                     let wrong = !field.trim().is_empty() && Prices::typed(field).is_none();
                     let field = TextField::new(crate::text::of(name), field).hide_label().mono().hint(hint);
-                    let note = if wrong { Note::Error(tr!("Type a number that is not negative").into()) } else { Note::None };
+                    let note =
+                        if wrong { FieldNote::Error(tr!("Type a number that is not negative").into()) } else { FieldNote::None };
                     field.width((CHOICE - 8.0) / 2.0).note(note).show(ui);
                 }
             });

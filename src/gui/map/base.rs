@@ -15,14 +15,14 @@ const FINEST: u32 = 17;
 
 /// Land in pieces for culling.
 #[derive(Clone, Debug, Default)]
-pub struct Base {
+pub struct BaseMap {
     /// The pieces.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<LandPiece>,
 }
 
 /// One polygon.
 #[derive(Clone, Debug)]
-pub struct Piece {
+pub struct LandPiece {
     /// Left, top, right, bottom on the plane.
     pub bounds: [f64; 4],
     /// Corners of the triangles, on the plane relative to the left top of `bounds`.
@@ -39,10 +39,10 @@ pub fn bucket_of(scale: f64) -> u32 {
 }
 
 /// The base map for a step of scale.
-pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<Base> {
+pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<BaseMap> {
     let scale = f64::from(1u32 << bucket.min(FINEST));
     let tolerance = if bucket >= FINEST { 0.0 } else { TOLERANCE / scale };
-    let mut base = Base::default();
+    let mut base = BaseMap::default();
     for country in countries() {
         ctx.check()?;
         let MultiPolygon(polygons) = &country.land;
@@ -51,7 +51,7 @@ pub fn base_of(bucket: u32, ctx: &JobContext) -> Result<Base> {
     Ok(base)
 }
 
-fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<Piece> {
+fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<LandPiece> {
     let outer = thinned(polygon.exterior(), tolerance)?;
     let mut bounds = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     for at in &outer.0 {
@@ -68,7 +68,7 @@ fn piece(polygon: &Polygon<f64>, tolerance: f64) -> Option<Piece> {
     let raw = Polygon::new(outer, holes).earcut_triangles_raw();
     let vertices = raw.vertices.iter().map(|at| relative(at[0], at[1])).collect();
     let indices = raw.triangle_indices.iter().map(|&index| index as u32).collect();
-    Some(Piece { bounds, vertices, indices, rings })
+    Some(LandPiece { bounds, vertices, indices, rings })
 }
 
 /// A ring without points closer to the previous one than the tolerance; `None` when less than a triangle remains.
@@ -97,7 +97,7 @@ mod tests {
         let ctx = JobContext::default();
         let far = base_of(bucket_of(800.0), &ctx).expect("is made");
         let near = base_of(bucket_of(1e7), &ctx).expect("is made");
-        let count = |base: &Base| base.pieces.iter().map(|piece| piece.vertices.len()).sum::<usize>();
+        let count = |base: &BaseMap| base.pieces.iter().map(|piece| piece.vertices.len()).sum::<usize>();
         assert!(count(&far) * 3 < count(&near) && count(&near) > 40_000, "{} and {} corners", count(&far), count(&near));
         for piece in far.pieces.iter().chain(&near.pieces) {
             assert!(piece.indices.iter().all(|&index| (index as usize) < piece.vertices.len()));

@@ -7,7 +7,7 @@ use egui::Color32;
 
 use crate::container::LevelSet;
 use crate::error::Result;
-use crate::gui::theme::Tokens;
+use crate::gui::theme::ThemeTokens;
 use crate::jobs::JobContext;
 use crate::ops::{as_numbers, bar_text};
 use crate::raster::ColourMap;
@@ -21,7 +21,7 @@ pub const OTHER: u8 = 255;
 
 /// The class of each row of a level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Classes {
+pub struct RowClasses {
     /// In row order; [`OTHER`] for null and for the rest.
     pub of: Vec<u8>,
     /// Legend of the classes.
@@ -47,7 +47,7 @@ impl Legend {
     }
 
     /// The colour of a class.
-    pub fn colour(&self, class: u8, t: &Tokens) -> Color32 {
+    pub fn colour(&self, class: u8, t: &ThemeTokens) -> Color32 {
         match self {
             _ if class == OTHER => t.ctl,
             Legend::Values(_) => [t.accfill, t.info, t.ok, t.warn, t.keyword, t.err, t.tx2][usize::from(class) % NAMED],
@@ -60,14 +60,14 @@ impl Legend {
 }
 
 /// Computes classes by a column of a level. Run it in a job.
-pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContext) -> Result<Classes> {
+pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContext) -> Result<RowClasses> {
     let array = levels.column(level, column, ctx)?;
     let type_name = crate::model::dtype_name(array.data_type());
     if let Some(numbers) = as_numbers(&array)? {
         let finite = || numbers.iter().flatten().filter(|number| number.is_finite());
         let (low, high) = finite().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), n| (low.min(n), high.max(n)));
         if low > high {
-            return Ok(Classes { of: vec![OTHER; array.len()], legend: Legend::Values(Vec::new()) });
+            return Ok(RowClasses { of: vec![OTHER; array.len()], legend: Legend::Values(Vec::new()) });
         }
         let scale = if high > low { STEPS as f64 / (high - low) } else { 0.0 };
         let class = |number: Option<f64>| match number.filter(|number| number.is_finite()) {
@@ -75,7 +75,7 @@ pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContex
             None => OTHER,
         };
         let of = numbers.iter().map(class).collect();
-        return Ok(Classes { of, legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)) });
+        return Ok(RowClasses { of, legend: Legend::Steps(bar_text(low, &type_name), bar_text(high, &type_name)) });
     }
     let mut counts: HashMap<String, u64> = HashMap::new();
     for row in (0..array.len()).filter(|&row| array.is_valid(row)) {
@@ -93,5 +93,5 @@ pub fn classes_of(levels: &LevelSet, level: usize, column: &str, ctx: &JobContex
         false => OTHER,
     };
     let of = (0..array.len()).map(class).collect();
-    Ok(Classes { of, legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()) })
+    Ok(RowClasses { of, legend: Legend::Values(values.into_iter().map(|(value, _)| value).collect()) })
 }

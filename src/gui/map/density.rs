@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use egui::{Color32, Rect, pos2, vec2};
 
-use super::scene::{MARGIN, PlacedRow, Scene, SceneRequest, Spot, each_place};
+use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::raster::ColourMap;
@@ -29,8 +29,8 @@ pub fn colour_of(count: u32, most: u32) -> Color32 {
 }
 
 /// Computes the cells. Checks for cancellation every few thousand rows.
-pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
-    let mut scene = Scene { view: Some(request.view), ..Scene::default() };
+pub fn density_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
+    let mut scene = MapScene { view: Some(request.view), ..MapScene::default() };
     let side = side_of(request.view.scale);
     let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN))
         + vec2(1.0, 1.0) * (side * request.view.scale) as f32;
@@ -87,7 +87,7 @@ mod tests {
         assert!(scene.spots.iter().all(|spot| (9.0..=18.1).contains(&spot.rect.width())));
         let moved = MapView { middle: [0.51, 0.495], scale: 700.0 };
         let again = density_of(&request(&places, moved), &JobContext::default()).expect("is made");
-        let counts = |scene: &Scene| scene.spots.iter().map(|spot| (spot.row, spot.count)).collect::<Vec<_>>();
+        let counts = |scene: &MapScene| scene.spots.iter().map(|spot| (spot.row, spot.count)).collect::<Vec<_>>();
         assert_eq!(counts(&scene), counts(&again));
     }
 

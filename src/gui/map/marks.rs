@@ -8,7 +8,7 @@ use geo::{LineString, Polygon, TriangulateEarcut};
 
 use super::colours::OTHER;
 use super::density::density_of;
-use super::scene::{MARGIN, PlacedRow, Scene, SceneRequest, Spot, each_place};
+use super::scene::{MARGIN, MapScene, PlacedRow, SceneRequest, Spot, each_place};
 use super::view::{x_of, y_of};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -25,7 +25,7 @@ const MARKS: usize = 24_000;
 /// The smallest cell, in points.
 const CELL: f32 = 5.0;
 #[derive(Clone, Copy)]
-struct Cell {
+struct MarkCell {
     row: u32,
     count: u32,
     class: u8,
@@ -33,13 +33,13 @@ struct Cell {
 }
 
 /// Computes the scene. Checks for cancellation every few thousand rows.
-pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
+pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<MapScene> {
     if request.density {
         return density_of(request, ctx);
     }
-    let mut scene = Scene { view: Some(request.view), ..Scene::default() };
+    let mut scene = MapScene { view: Some(request.view), ..MapScene::default() };
     let half = vec2(request.size.x * (0.5 + MARGIN), request.size.y * (0.5 + MARGIN));
-    let mut cells: HashMap<(i32, i32), Cell> = HashMap::new();
+    let mut cells: HashMap<(i32, i32), MarkCell> = HashMap::new();
     let mut faint: HashMap<(i32, i32), [f32; 2]> = HashMap::new();
     let mut outlined: Vec<(u32, f32)> = Vec::new();
     let mut cell = CELL;
@@ -62,11 +62,11 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
             return;
         }
         let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
-        cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(Cell { row, count: 1, class, at: [x, y] });
+        cells.entry(key).and_modify(|cell| cell.count += 1).or_insert(MarkCell { row, count: 1, class, at: [x, y] });
         if cells.len() > MARKS {
             // Too many cells: merge them into larger ones.
             cell *= 1.5;
-            let mut larger: HashMap<(i32, i32), Cell> = HashMap::with_capacity(cells.len() / 2);
+            let mut larger: HashMap<(i32, i32), MarkCell> = HashMap::with_capacity(cells.len() / 2);
             for one in std::mem::take(&mut cells).into_values() {
                 let key = ((one.at[0] / cell).floor() as i32, (one.at[1] / cell).floor() as i32);
                 larger.entry(key).and_modify(|cell| cell.count += one.count).or_insert(one);
@@ -85,7 +85,7 @@ pub fn scene_of(request: &SceneRequest, ctx: &JobContext) -> Result<Scene> {
     for &(row, turn) in &outlined {
         outline(&mut scene, request, row, turn);
     }
-    let mut marks: Vec<Cell> = cells.into_values().collect();
+    let mut marks: Vec<MarkCell> = cells.into_values().collect();
     // A fixed order, so that marks do not flicker between scenes.
     marks.sort_unstable_by_key(|mark| mark.row);
     for mark in marks {
@@ -115,7 +115,7 @@ fn ring(mesh: &mut Mesh, at: Pos2, half: f32, color: Color32) {
 }
 
 /// An outline: areas with a faint fill and a thin line, lines, and points as small squares.
-fn outline(scene: &mut Scene, request: &SceneRequest, row: u32, turn: f32) {
+fn outline(scene: &mut MapScene, request: &SceneRequest, row: u32, turn: f32) {
     let class = request.classes.as_ref().map_or(0, |classes| classes.of.get(row as usize).copied().unwrap_or(OTHER));
     let color = request.ink.of(class);
     let place = |&[lon, lat]: &[f32; 2]| {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use egui::{Color32, Mesh, Pos2, Rect, Vec2};
 
-use super::colours::{Classes, OTHER};
+use super::colours::{OTHER, RowClasses};
 use super::view::{MapView, Projected};
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::ops::{Footprints, Kept};
+use crate::ops::{Footprints, KeptRows};
 
 /// Margin on every side, as a fraction of the view, for dragging.
 pub(super) const MARGIN: f32 = 0.25;
@@ -39,9 +39,9 @@ pub struct SceneRequest {
     /// The same in plane coordinates.
     pub projected: Arc<Projected>,
     /// Rows that match the filter.
-    pub kept: Option<Arc<Kept>>,
+    pub kept: Option<Arc<KeptRows>>,
     /// Classes of colour.
-    pub classes: Option<Arc<Classes>>,
+    pub classes: Option<Arc<RowClasses>>,
     /// Draw density instead of footprints.
     pub density: bool,
     /// View of the map.
@@ -65,7 +65,7 @@ pub struct Spot {
 
 /// Footprints of a view.
 #[derive(Clone, Default)]
-pub struct Scene {
+pub struct MapScene {
     /// The view that it was computed for.
     pub view: Option<MapView>,
     /// Points from the middle of the view.
@@ -80,7 +80,7 @@ pub struct Scene {
     pub densest: u32,
 }
 
-impl Scene {
+impl MapScene {
     /// The smallest target at a position, in points from the centre of the scene's own view.
     pub fn at(&self, place: Pos2, reach: f32) -> Option<&Spot> {
         let hit = self.spots.iter().filter(|spot| spot.rect.expand(reach).contains(place));
@@ -104,7 +104,7 @@ pub(super) struct PlacedRow {
 /// Calls `see` for every row with a footprint, and counts them. Checks for cancellation every few thousand rows.
 pub(super) fn each_place(
     request: &SceneRequest,
-    scene: &mut Scene,
+    scene: &mut MapScene,
     ctx: &JobContext,
     mut see: impl FnMut(PlacedRow),
 ) -> Result<()> {

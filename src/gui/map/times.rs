@@ -3,7 +3,7 @@
 use chrono::{DateTime, Datelike, NaiveDate};
 
 use crate::jobs::JobContext;
-use crate::ops::Kept;
+use crate::ops::KeptRows;
 
 /// Maximum number of bars.
 const BARS: usize = 120;
@@ -104,7 +104,7 @@ fn month_name(number: u32) -> &'static str {
 pub fn bars_of(
     level: usize,
     times: &[Option<i64>],
-    kept: Option<&Kept>,
+    kept: Option<&KeptRows>,
     ctx: &JobContext,
 ) -> crate::error::Result<Option<TimeBars>> {
     let days = || times.iter().flatten().map(|&micros| day_of(micros));

@@ -9,7 +9,7 @@ use egui::{Frame, Margin, Role, Ui, WidgetInfo};
 use super::opening_state::OpeningState;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Cell, Column, Table, TableSource, paint};
+use crate::gui::widgets::{self, Button, Cell, TableColumn, TableSource, TableWidget, paint};
 use crate::gui::{dropped_paths, icons};
 use crate::model::{Address, dtype_name, is_remote};
 use crate::ops::{FirstRows, first_rows};
@@ -92,9 +92,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 ui.label(theme::rich_text(note).text_style(text_style("small12")).color(t.tx3));
             });
             let state = &mut cx.session.opening;
-            let source = Rows { first: &first, columns: &state.columns };
+            let source = SkeletonRows { first: &first, columns: &state.columns };
             let mut table = std::mem::take(&mut state.table);
-            let _ = Table::new(tr!("First rows"), &source).sticky(1).show(ui, &mut table, |_, _| {});
+            let _ = TableWidget::new(tr!("First rows"), &source).sticky(1).show(ui, &mut table, |_, _| {});
             state.table = table;
         }
         None => {
@@ -137,26 +137,26 @@ fn name_of(path: &Path) -> String {
     }
 }
 
-fn columns_of(first: &FirstRows) -> Vec<Column> {
+fn columns_of(first: &FirstRows) -> Vec<TableColumn> {
     let column = |field: &Arc<arrow::datatypes::Field>| {
         let name = field.name().clone();
         let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 160.0 } else { 96.0 }, 220.0);
-        Column { name, type_name: dtype_name(field.data_type()), width, right: field.data_type().is_numeric() }
+        TableColumn { name, type_name: dtype_name(field.data_type()), width, right: field.data_type().is_numeric() }
     };
     first.table.schema().fields().iter().map(column).collect()
 }
 
-struct Rows<'a> {
+struct SkeletonRows<'a> {
     first: &'a FirstRows,
-    columns: &'a [Column],
+    columns: &'a [TableColumn],
 }
 
-impl TableSource for Rows<'_> {
+impl TableSource for SkeletonRows<'_> {
     fn rows(&self) -> u64 {
         self.first.table.rows() as u64
     }
 
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         self.columns
     }
 

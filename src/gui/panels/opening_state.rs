@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::gui::widgets::{Column, TableState};
+use crate::gui::widgets::{TableColumn, TableState};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::FirstRows;
 
@@ -10,7 +10,7 @@ use crate::ops::FirstRows;
 #[derive(Default)]
 pub struct OpeningState {
     pub(super) rows: AsyncValue<JobId, Option<Arc<FirstRows>>>,
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<TableColumn>,
     pub(super) table: TableState,
     /// The job that is shown, and the bytes received from servers before it began.
     pub(super) job: Option<(JobId, u64)>,

@@ -4,7 +4,7 @@ use egui::{Color32, Response, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, p
 
 use super::paint;
 use crate::gui::icons;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 
 /// Meaning of a badge's colour; icon or text repeat it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub enum Tone {
 
 impl Tone {
     /// Text, fill and border.
-    pub fn colors(self, t: &Tokens) -> (Color32, Color32, Color32) {
+    pub fn colors(self, t: &ThemeTokens) -> (Color32, Color32, Color32) {
         match self {
             Tone::Neutral => (t.tx2, t.bg3, Color32::TRANSPARENT),
             Tone::Accent => (t.acc, t.accbg, t.accline),

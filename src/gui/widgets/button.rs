@@ -8,7 +8,7 @@ use super::paint;
 use crate::gui::theme::{self, font};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum ButtonLook {
     Primary,
     Secondary,
     Ghost,
@@ -20,7 +20,7 @@ enum Look {
 /// A button. `ui.add(Button::primary("Write"))`.
 #[must_use = "add it to a ui"]
 pub struct Button<'a> {
-    look: Look,
+    look: ButtonLook,
     icon: Option<&'static str>,
     text: Cow<'a, str>,
     name: Option<Cow<'a, str>>,
@@ -46,7 +46,7 @@ pub fn take_first(ui: &Ui) -> Option<Id> {
 }
 
 impl<'a> Button<'a> {
-    fn new(look: Look, text: impl Into<Cow<'a, str>>) -> Self {
+    fn new(look: ButtonLook, text: impl Into<Cow<'a, str>>) -> Self {
         Self {
             look,
             icon: None,
@@ -59,44 +59,44 @@ impl<'a> Button<'a> {
             icon_color: None,
             width: None,
             most: f32::INFINITY,
-            first: look == Look::Primary,
+            first: look == ButtonLook::Primary,
             by_pointer: false,
         }
     }
 
     /// The primary action.
     pub fn primary(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::new(Look::Primary, text)
+        Self::new(ButtonLook::Primary, text)
     }
 
     /// A secondary button.
     pub fn secondary(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::new(Look::Secondary, text)
+        Self::new(ButtonLook::Secondary, text)
     }
 
     /// Without a fill, for minor actions.
     pub fn ghost(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::new(Look::Ghost, text)
+        Self::new(ButtonLook::Ghost, text)
     }
 
     /// Red text on the secondary fill: stops or removes.
     pub fn danger(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::new(Look::Danger, text)
+        Self::new(ButtonLook::Danger, text)
     }
 
     /// Red text without a fill: removes after a question.
     pub fn danger_ghost(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::new(Look::DangerGhost, text)
+        Self::new(ButtonLook::DangerGhost, text)
     }
 
     /// Icon and text of the top bar, 28 points high.
     pub fn bar(icon: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { icon: Some(icon), ..Self::new(Look::Bar, text) }
+        Self { icon: Some(icon), ..Self::new(ButtonLook::Bar, text) }
     }
 
     /// An icon without text; `name` is its accessible name and tooltip.
     pub fn icon_only(icon: &'static str, name: impl Into<Cow<'a, str>>) -> Self {
-        Self { icon: Some(icon), name: Some(name.into()), ..Self::new(Look::Ghost, "") }
+        Self { icon: Some(icon), name: Some(name.into()), ..Self::new(ButtonLook::Ghost, "") }
     }
 
     /// Puts an icon before the text.
@@ -113,7 +113,7 @@ impl<'a> Button<'a> {
 
     /// Draws an icon-only button with the secondary fill.
     pub fn filled(mut self) -> Self {
-        self.look = Look::Secondary;
+        self.look = ButtonLook::Secondary;
         self
     }
 
@@ -180,11 +180,11 @@ impl<'a> Button<'a> {
 impl Widget for Button<'_> {
     fn ui(self, ui: &mut Ui) -> Response {
         let t = theme::tokens(ui);
-        let bar = self.look == Look::Bar;
+        let bar = self.look == ButtonLook::Bar;
         let font = match self.look {
             _ if self.large => font::medium(13.0),
-            Look::Primary => font::semibold(12.0),
-            Look::Bar => font::regular(13.0),
+            ButtonLook::Primary => font::semibold(12.0),
+            ButtonLook::Bar => font::regular(13.0),
             _ => font::medium(12.0),
         };
         let icon_size = if bar || self.text.is_empty() { 16.0 } else { 14.0 };
@@ -231,16 +231,18 @@ impl Widget for Button<'_> {
         if ui.is_rect_visible(rect) {
             let hot = enabled && (response.hovered() || response.is_pointer_button_down_on());
             let (fill, text) = match self.look {
-                _ if !enabled && matches!(self.look, Look::Primary | Look::Secondary | Look::Danger) => (t.bg2, t.txd),
+                _ if !enabled && matches!(self.look, ButtonLook::Primary | ButtonLook::Secondary | ButtonLook::Danger) => {
+                    (t.bg2, t.txd)
+                }
                 _ if !enabled => (Color32::TRANSPARENT, t.txd),
-                Look::Primary => (if hot { t.accfill2 } else { t.accfill }, t.onacc),
-                Look::Secondary => (if hot || self.selected { t.bg4 } else { t.bg3 }, t.tx),
-                Look::Danger => (if hot { t.bg4 } else { t.bg3 }, t.err),
-                Look::Ghost | Look::Bar => {
+                ButtonLook::Primary => (if hot { t.accfill2 } else { t.accfill }, t.onacc),
+                ButtonLook::Secondary => (if hot || self.selected { t.bg4 } else { t.bg3 }, t.tx),
+                ButtonLook::Danger => (if hot { t.bg4 } else { t.bg3 }, t.err),
+                ButtonLook::Ghost | ButtonLook::Bar => {
                     let fill = if hot || self.selected { t.bg3 } else { Color32::TRANSPARENT };
                     (fill, if hot || self.selected { t.tx } else { t.tx2 })
                 }
-                Look::DangerGhost => (if hot { t.bg3 } else { Color32::TRANSPARENT }, t.err),
+                ButtonLook::DangerGhost => (if hot { t.bg3 } else { Color32::TRANSPARENT }, t.err),
             };
             let painter = ui.painter();
             painter.rect_filled(rect, 4, fill);

@@ -7,7 +7,7 @@ use egui::{Id, Rect, Response, Sense, Shape, Stroke, StrokeKind, TextBuffer, Tex
 
 use super::paint;
 use crate::gui::icons;
-use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::text::{displayed, editable};
 
 /// Longest text in bytes that a field edits: laying out a megabyte takes seconds.
@@ -15,7 +15,7 @@ const LENGTH_MAX: usize = 200_000;
 
 /// Note of a field about its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Note {
+pub enum FieldNote {
     /// Nothing.
     #[default]
     None,
@@ -29,19 +29,19 @@ pub enum Note {
     Info(String),
 }
 
-impl Note {
-    fn message(&self, t: &Tokens) -> Option<(&'static str, egui::Color32, &str)> {
+impl FieldNote {
+    fn message(&self, t: &ThemeTokens) -> Option<(&'static str, egui::Color32, &str)> {
         match self {
-            Note::None | Note::Ok => None,
-            Note::Error(text) => Some((icons::WARNING_OCTAGON, t.err, text)),
-            Note::Warning(text) => Some((icons::WARNING, t.warn, text)),
-            Note::Info(text) => Some((icons::INFO, t.info, text)),
+            FieldNote::None | FieldNote::Ok => None,
+            FieldNote::Error(text) => Some((icons::WARNING_OCTAGON, t.err, text)),
+            FieldNote::Warning(text) => Some((icons::WARNING, t.warn, text)),
+            FieldNote::Info(text) => Some((icons::INFO, t.info, text)),
         }
     }
 }
 
-/// Shows the message of `note` with its icon; nothing for [`Note::None`] and [`Note::Ok`].
-pub fn note_ui(ui: &mut Ui, note: &Note) {
+/// Shows the message of `note` with its icon; nothing for [`FieldNote::None`] and [`FieldNote::Ok`].
+pub fn note_ui(ui: &mut Ui, note: &FieldNote) {
     let t = theme::tokens(ui);
     let Some((icon, color, text)) = note.message(t) else { return };
     let top = ui.cursor().min;
@@ -64,7 +64,7 @@ pub struct TextField<'a> {
     read_only: bool,
     rows: usize,
     width: Option<f32>,
-    note: Note,
+    note: FieldNote,
     trailing: &'a str,
     icon: Option<&'static str>,
     hide_label: bool,
@@ -86,7 +86,7 @@ impl<'a> TextField<'a> {
             read_only: false,
             rows: 1,
             width: None,
-            note: Note::None,
+            note: FieldNote::None,
             trailing: "",
             icon: None,
             hide_label: false,
@@ -139,7 +139,7 @@ impl<'a> TextField<'a> {
     }
 
     /// Note about the value.
-    pub fn note(mut self, note: Note) -> Self {
+    pub fn note(mut self, note: FieldNote) -> Self {
         self.note = note;
         self
     }
@@ -198,7 +198,7 @@ impl<'a> TextField<'a> {
         .inner
     }
 
-    fn label_ui(&self, ui: &mut Ui, t: &Tokens) {
+    fn label_ui(&self, ui: &mut Ui, t: &ThemeTokens) {
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 16.0), Sense::hover());
         let painter = ui.painter();
         let mut right = rect.right();
@@ -211,7 +211,7 @@ impl<'a> TextField<'a> {
         paint::text_left(painter, rect, self.label, font::regular(12.0), t.tx2);
     }
 
-    fn input_ui(&mut self, ui: &mut Ui, t: &Tokens, id: Id, width: f32) -> Response {
+    fn input_ui(&mut self, ui: &mut Ui, t: &ThemeTokens, id: Id, width: f32) -> Response {
         let height = if self.rows > 1 { 18.0 * self.rows as f32 + 10.0 } else { 26.0 };
         let (rect, _) = ui.allocate_exact_size(vec2(width, height), Sense::hover());
         let frame = ui.painter().add(Shape::Noop);
@@ -222,7 +222,7 @@ impl<'a> TextField<'a> {
         }
         let mark = match self.note {
             _ if self.read_only || self.value.len() > LENGTH_MAX => Some((icons::LOCK_SIMPLE, t.tx3)),
-            Note::Ok => Some((icons::CHECK, t.ok)),
+            FieldNote::Ok => Some((icons::CHECK, t.ok)),
             _ => None,
         };
         if let Some((icon, color)) = mark {
@@ -234,7 +234,7 @@ impl<'a> TextField<'a> {
         ui.ctx().accesskit_node_builder(response.id, |node| node.set_label(name));
         let (fill, border, thickness) = match self.note {
             _ if self.read_only || self.value.len() > LENGTH_MAX => (t.bg2, t.line, 1.0),
-            Note::Error(_) => (t.input, t.err, 2.0),
+            FieldNote::Error(_) => (t.input, t.err, 2.0),
             _ if response.has_focus() => (t.input, t.accfill, 2.0),
             _ if self.quiet => (t.input, t.line2, 1.0),
             _ => (t.input, t.ctl, 1.0),
@@ -243,7 +243,7 @@ impl<'a> TextField<'a> {
         response
     }
 
-    fn editor(&mut self, ui: &mut Ui, t: &Tokens, id: Id, rect: Rect) -> Response {
+    fn editor(&mut self, ui: &mut Ui, t: &ThemeTokens, id: Id, rect: Rect) -> Response {
         let is_long = self.value.len() > LENGTH_MAX;
         let is_fixed = self.read_only || is_long;
         let several = self.rows > 1;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::text::{LayoutJob, TextWrapping};
 use egui::{Align2, Color32, FontId, Galley, Painter, Pos2, Rect, Response, Shape, Stroke, StrokeKind, Ui, pos2};
 
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::text::displayed_line;
 
 /// One line of text in its displayed form (see [`displayed_line`]), cut with `…` at `width` points.
@@ -78,7 +78,7 @@ pub fn dashed_rect(painter: &Painter, rect: Rect, color: Color32) {
 }
 
 /// The fill of a row, with the accent bar of the selection.
-pub fn row_background(painter: &Painter, t: &Tokens, rect: Rect, selected: bool, hovered: bool) {
+pub fn row_background(painter: &Painter, t: &ThemeTokens, rect: Rect, selected: bool, hovered: bool) {
     if selected {
         painter.rect_filled(rect, 0, t.sel);
         painter.rect_filled(Rect::from_min_size(rect.min, egui::vec2(2.0, rect.height())), 0, t.accfill);

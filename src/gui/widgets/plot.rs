@@ -8,7 +8,7 @@ use egui_plot::{Axis, AxisHints, GridMark, HoverPosition, Plot, PlotResponse, Pl
 
 use super::paint;
 use crate::digits::{power_of_ten, round_at_most};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 
 /// Height of the tick labels below a plot, in points.
 const X_AXIS: f32 = 15.0;
@@ -97,7 +97,7 @@ pub fn show_next<'a>(
     show(ui, salt, rect, sense, axes, hover, build)
 }
 
-fn hints<'a>(t: &Tokens, axis: Axis) -> AxisHints<'a> {
+fn hints<'a>(t: &ThemeTokens, axis: Axis) -> AxisHints<'a> {
     let spacing = if axis == Axis::X { 20.0 } else { 11.0 };
     AxisHints::new(axis).tick_label_color(t.tx3).tick_label_font(font::mono(10.5)).label_spacing(Rangef::new(spacing, spacing))
 }

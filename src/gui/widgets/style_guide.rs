@@ -5,7 +5,7 @@ use egui_kittest::Harness;
 
 use super::*;
 use crate::gui::icons;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 
 struct Demo {
     texts: [String; 5],
@@ -21,7 +21,7 @@ fn heading(ui: &mut Ui, text: &str) {
     ui.label(theme::rich_text(text).font(font::semibold(11.0)).color(color));
 }
 
-fn swatches(ui: &mut Ui, t: &Tokens) {
+fn swatches(ui: &mut Ui, t: &ThemeTokens) {
     let colors =
         [("bg0", t.bg0), ("bg1", t.bg1), ("bg2", t.bg2), ("bg3", t.bg3), ("bg4", t.bg4), ("input", t.input), ("sel", t.sel)];
     ui.horizontal(|ui| {
@@ -53,7 +53,7 @@ fn buttons(ui: &mut Ui) {
     });
 }
 
-fn column_one(ui: &mut Ui, demo: &mut Demo, t: &Tokens) {
+fn column_one(ui: &mut Ui, demo: &mut Demo, t: &ThemeTokens) {
     heading(ui, "Surfaces and text");
     swatches(ui, t);
     heading(ui, "Buttons");
@@ -76,10 +76,12 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &Tokens) {
             ui.set_width(320.0);
             let [a, b, c, d, _] = &mut demo.texts;
             TextField::new("title", a).hint("Placeholder").required().show(ui);
-            TextField::new("id", b).mono().note(Note::Ok).show(ui);
+            TextField::new("id", b).mono().note(FieldNote::Ok).show(ui);
             TextField::new("taco_version", c).mono().read_only(true).show(ui);
             TextField::new("email", d)
-                .note(Note::Error("No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.".into()))
+                .note(FieldNote::Error(
+                    "No \"@\" in this address. Use a form like data@acml.example.org, or leave it empty.".into(),
+                ))
                 .show(ui);
             let _ = combo(ui, "compression", "zstd", 320.0, true, &["zstd", "snappy"]);
         });
@@ -93,8 +95,8 @@ fn column_one(ui: &mut Ui, demo: &mut Demo, t: &Tokens) {
                 .icon(icons::FUNNEL)
                 .hint("Filter ids, e.g. roi_00* or t02")
                 .show(ui);
-            note_ui(ui, &Note::Warning("No keywords. Search will not find this dataset by topic.".into()));
-            note_ui(ui, &Note::Info("extent is computed from stac:centroid when you save.".into()));
+            note_ui(ui, &FieldNote::Warning("No keywords. Search will not find this dataset by topic.".into()));
+            note_ui(ui, &FieldNote::Info("extent is computed from stac:centroid when you save.".into()));
             ui.horizontal_wrapped(|ui| {
                 badge(ui, Tone::Accent, Some(icons::PENCIL_SIMPLE), "Draft");
                 badge(ui, Tone::Info, Some(icons::CLOUD), "TACOCAT, read-only");
@@ -134,12 +136,16 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         ..TreeRow::default()
     };
     let rows = [
-        TreeRow { strong: true, ..row(0, Some(true), icons::TREE_STRUCTURE, "root", "1 204", Mark::Error) },
-        row(1, Some(false), icons::STACK, "roi_0001", "4", Mark::Ok),
-        row(1, Some(true), icons::STACK, "roi_0007", "4", Mark::Error),
-        row(2, None, icons::IMAGE, "t00", "4.1 MB", Mark::Ok),
-        TreeRow { weak: true, ..row(2, None, icons::CIRCLE_DASHED, "__TACOPAD__2", "0 B", Mark::Padded) },
-        TreeRow { slot: Some("drop to fill slot 2".into()), wanted: true, ..row(2, None, icons::IMAGE, "t02", "", Mark::None) },
+        TreeRow { strong: true, ..row(0, Some(true), icons::TREE_STRUCTURE, "root", "1 204", StatusMark::Error) },
+        row(1, Some(false), icons::STACK, "roi_0001", "4", StatusMark::Ok),
+        row(1, Some(true), icons::STACK, "roi_0007", "4", StatusMark::Error),
+        row(2, None, icons::IMAGE, "t00", "4.1 MB", StatusMark::Ok),
+        TreeRow { weak: true, ..row(2, None, icons::CIRCLE_DASHED, "__TACOPAD__2", "0 B", StatusMark::Padded) },
+        TreeRow {
+            slot: Some("drop to fill slot 2".into()),
+            wanted: true,
+            ..row(2, None, icons::IMAGE, "t02", "", StatusMark::None)
+        },
     ];
     ui.allocate_ui(vec2(300.0, 150.0), |ui| {
         tree(
@@ -169,7 +175,7 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
         let _ = empty_state(ui, &state);
     });
     ui.allocate_ui(vec2(ui.available_width(), 190.0), |ui| {
-        Table::new("Level 0", &Rows::new()).selected(Some(2)).sorted(Some((0, false))).show(
+        TableWidget::new("Level 0", &ExampleRows::new()).selected(Some(2)).sorted(Some((0, false))).show(
             ui,
             &mut TableState::default(),
             |_, _| {},
@@ -191,11 +197,11 @@ fn column_two(ui: &mut Ui, demo: &mut Demo) {
     });
 }
 
-struct Rows(Vec<Column>);
+struct ExampleRows(Vec<TableColumn>);
 
-impl Rows {
+impl ExampleRows {
     fn new() -> Self {
-        let column = |name: &str, kind: &str, width, right| Column { name: name.into(), type_name: kind.into(), width, right };
+        let column = |name: &str, kind: &str, width, right| TableColumn { name: name.into(), type_name: kind.into(), width, right };
         Self(vec![
             column("id", "string", 90.0, false),
             column("pattern", "12 positions", 120.0, false),
@@ -206,11 +212,11 @@ impl Rows {
     }
 }
 
-impl TableSource for Rows {
+impl TableSource for ExampleRows {
     fn rows(&self) -> u64 {
         1204
     }
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         &self.0
     }
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
@@ -231,8 +237,8 @@ impl TableSource for Rows {
             _ => Cell::Mono(format!("{:.1}", row as f32 * 1.3).into()),
         }
     }
-    fn mark(&self, row: u64) -> Mark {
-        [Mark::None, Mark::Ok, Mark::Error, Mark::Warning, Mark::Padded][row as usize % 5]
+    fn mark(&self, row: u64) -> StatusMark {
+        [StatusMark::None, StatusMark::Ok, StatusMark::Error, StatusMark::Warning, StatusMark::Padded][row as usize % 5]
     }
 }
 

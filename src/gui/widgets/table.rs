@@ -8,7 +8,7 @@ use egui::{DragAndDrop, Painter, Pos2, Rect, Response, Role, Sense, Stroke, Stro
 use super::paint;
 use super::virtual_rows::{RowScroll, VirtualRows};
 use crate::gui::icons;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 
 const HEADER: f32 = 36.0;
 const GUTTER: f32 = 28.0;
@@ -19,7 +19,7 @@ const WIDEST: usize = 80;
 
 /// Status of a row or a sample, by shape as well as colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mark {
+pub enum StatusMark {
     /// Unknown, or nothing to mark.
     #[default]
     None,
@@ -33,15 +33,15 @@ pub enum Mark {
     Error,
 }
 
-impl Mark {
+impl StatusMark {
     /// Paints the mark around `center`; a tick only where `with_ok`.
-    pub fn paint(self, painter: &Painter, t: &Tokens, center: Pos2, with_ok: bool) {
+    pub fn paint(self, painter: &Painter, t: &ThemeTokens, center: Pos2, with_ok: bool) {
         let (icon, color) = match self {
-            Mark::Ok if with_ok => (icons::CHECK, t.ok),
-            Mark::None | Mark::Ok => return,
-            Mark::Padded => (icons::CIRCLE_DASHED, t.tx2),
-            Mark::Warning => (icons::WARNING, t.warn),
-            Mark::Error => (icons::WARNING_OCTAGON, t.err),
+            StatusMark::Ok if with_ok => (icons::CHECK, t.ok),
+            StatusMark::None | StatusMark::Ok => return,
+            StatusMark::Padded => (icons::CIRCLE_DASHED, t.tx2),
+            StatusMark::Warning => (icons::WARNING, t.warn),
+            StatusMark::Error => (icons::WARNING_OCTAGON, t.err),
         };
         paint::icon(painter, center, icon, 15.0, color);
     }
@@ -66,7 +66,7 @@ pub enum PitMark {
 
 /// One column.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Column {
+pub struct TableColumn {
     /// First line of the header.
     pub name: String,
     /// Second line: the type.
@@ -99,19 +99,19 @@ pub trait TableSource {
     /// Number of rows.
     fn rows(&self) -> u64;
     /// The columns, in order. The first one names a row to accessibility.
-    fn columns(&self) -> &[Column];
+    fn columns(&self) -> &[TableColumn];
     /// One cell; both numbers are in range.
     fn cell(&self, row: u64, column: usize) -> Cell<'_>;
     /// The status of a row.
-    fn mark(&self, _row: u64) -> Mark {
-        Mark::None
+    fn mark(&self, _row: u64) -> StatusMark {
+        StatusMark::None
     }
     /// Height of the area below the two header lines; 0 for none.
     fn head_extra(&self) -> f32 {
         0.0
     }
     /// Paints that area for a visible column.
-    fn head_extra_ui(&self, _painter: &Painter, _t: &Tokens, _rect: Rect, _column: usize) {}
+    fn head_extra_ui(&self, _painter: &Painter, _t: &ThemeTokens, _rect: Rect, _column: usize) {}
     /// The row's accessible name, by default the first cell.
     fn name(&self, row: u64) -> String {
         match self.cell(row, 0) {
@@ -153,7 +153,7 @@ pub struct TableOutput {
 
 /// A table. `Table::new("Level 0", &source).selected(row).show(ui, &mut state, |_, _| {})`.
 #[must_use = "call show"]
-pub struct Table<'a> {
+pub struct TableWidget<'a> {
     name: &'a str,
     source: &'a dyn TableSource,
     selected: Option<u64>,
@@ -161,14 +161,14 @@ pub struct Table<'a> {
     sorted: Option<(usize, bool)>,
 }
 
-struct Layout {
+struct TableWidgetLayout {
     gutter: Rect,
     /// Left edge and width of every column, already scrolled.
     columns: Vec<(f32, f32)>,
     sticky_end: f32,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TableWidget<'a> {
     /// A table over `source`; `name` is its accessible name.
     pub fn new(name: &'a str, source: &'a dyn TableSource) -> Self {
         Self { name, source, selected: None, sticky: 2, sorted: None }
@@ -226,7 +226,7 @@ impl<'a> Table<'a> {
     }
 
     /// Keeps column widths by name when the columns change.
-    fn adopt(&self, state: &mut TableState, columns: &[Column]) {
+    fn adopt(&self, state: &mut TableState, columns: &[TableColumn]) {
         let same = state.names.len() == columns.len() && state.names.iter().zip(columns).all(|(name, column)| *name == column.name);
         if same && state.widths.len() == columns.len() {
             return;
@@ -298,7 +298,7 @@ impl<'a> Table<'a> {
         state.x = state.x.clamp(0.0, most).round();
     }
 
-    fn layout(&self, area: Rect, state: &TableState) -> Layout {
+    fn layout(&self, area: Rect, state: &TableState) -> TableWidgetLayout {
         let mut left = area.left() + GUTTER;
         let mut sticky_end = left;
         let widths = self.shown_widths(area, state);
@@ -312,11 +312,11 @@ impl<'a> Table<'a> {
             }
         }
         let gutter = Rect::from_min_size(area.min, vec2(GUTTER, area.height()));
-        Layout { gutter, columns, sticky_end }
+        TableWidgetLayout { gutter, columns, sticky_end }
     }
 
     /// The part of a column's cell in `rect` that is not under the sticky columns.
-    fn cell_rect(&self, layout: &Layout, rect: Rect, index: usize) -> Option<(Rect, Rect)> {
+    fn cell_rect(&self, layout: &TableWidgetLayout, rect: Rect, index: usize) -> Option<(Rect, Rect)> {
         let (left, width) = layout.columns[index];
         let cell = Rect::from_min_max(pos2(left, rect.top()), pos2(left + width, rect.bottom()));
         let from = if index < self.sticky { rect.left() } else { layout.sticky_end };
@@ -324,7 +324,15 @@ impl<'a> Table<'a> {
         (clip.width() > 0.0).then_some((cell, clip))
     }
 
-    fn header_ui(&self, ui: &Ui, t: &Tokens, rect: Rect, layout: &Layout, state: &mut TableState, output: &mut TableOutput) {
+    fn header_ui(
+        &self,
+        ui: &Ui,
+        t: &ThemeTokens,
+        rect: Rect,
+        layout: &TableWidgetLayout,
+        state: &mut TableState,
+        output: &mut TableOutput,
+    ) {
         let painter = ui.painter_at(rect);
         painter.rect_filled(rect, 0, t.bg2);
         painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
@@ -364,7 +372,7 @@ impl<'a> Table<'a> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
-    fn resize(&self, ui: &Ui, t: &Tokens, header: Rect, cell: Rect, clip: Rect, index: usize, state: &mut TableState) {
+    fn resize(&self, ui: &Ui, t: &ThemeTokens, header: Rect, cell: Rect, clip: Rect, index: usize, state: &mut TableState) {
         if (clip.right() - cell.right()).abs() > 1.0 {
             return;
         }
@@ -385,7 +393,7 @@ impl<'a> Table<'a> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "one place, all of them geometry")]
-    fn row_ui(&self, ui: &Ui, t: &Tokens, rect: Rect, row: u64, layout: &Layout, selected: bool, hovered: bool) {
+    fn row_ui(&self, ui: &Ui, t: &ThemeTokens, rect: Rect, row: u64, layout: &TableWidgetLayout, selected: bool, hovered: bool) {
         let painter = ui.painter();
         painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
         paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), selected, hovered);
@@ -417,7 +425,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn cell_ui(painter: &Painter, t: &Tokens, rect: Rect, cell: &Cell<'_>, right: bool) {
+fn cell_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, cell: &Cell<'_>, right: bool) {
     let (text, size) = match cell {
         Cell::Empty => return,
         Cell::Pending => ("…", font::mono(12.0)),
@@ -437,7 +445,7 @@ fn cell_ui(painter: &Painter, t: &Tokens, rect: Rect, cell: &Cell<'_>, right: bo
     };
 }
 
-fn pattern_ui(painter: &Painter, t: &Tokens, rect: Rect, marks: &[PitMark]) {
+fn pattern_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, marks: &[PitMark]) {
     let mut x = rect.left();
     for mark in marks {
         let (width, height) = if *mark == PitMark::Folder { (7.0, 12.0) } else { (7.0, 8.0) };
@@ -477,7 +485,7 @@ mod tests {
 
     struct Numbers {
         rows: u64,
-        columns: Vec<Column>,
+        columns: Vec<TableColumn>,
         asked: std::cell::Cell<u64>,
     }
 
@@ -485,7 +493,7 @@ mod tests {
         fn rows(&self) -> u64 {
             self.rows
         }
-        fn columns(&self) -> &[Column] {
+        fn columns(&self) -> &[TableColumn] {
             &self.columns
         }
         fn cell(&self, row: u64, column: usize) -> Cell<'_> {
@@ -502,12 +510,13 @@ mod tests {
     }
 
     fn harness(columns: usize) -> Harness<'static, State> {
-        let column = |index: usize| Column { name: format!("c{index}"), type_name: "int64".into(), width: 100.0, right: index > 0 };
+        let column =
+            |index: usize| TableColumn { name: format!("c{index}"), type_name: "int64".into(), width: 100.0, right: index > 0 };
         let source = Numbers { rows: 1_000_000, columns: (0..columns).map(column).collect(), asked: 0.into() };
         let state = State { source, table: TableState::default(), selected: None, sort: None };
         Harness::builder().with_size(vec2(400.0, 300.0)).with_context_setup(theme::install).build_ui_state(
             |ui, state: &mut State| {
-                let table = Table::new("Level 0", &state.source).selected(state.selected);
+                let table = TableWidget::new("Level 0", &state.source).selected(state.selected);
                 let out = table.show(ui, &mut state.table, |_, _| {});
                 state.selected = out.selected.or(state.selected);
                 state.sort = out.header_clicked.or(state.sort);

@@ -3,10 +3,10 @@
 use egui::{Rect, Response, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::paint;
-use super::table::Mark;
+use super::table::StatusMark;
 use super::virtual_rows::{RowScroll, VirtualRows};
 use crate::gui::icons;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 
 const INDENT: f32 = 16.0;
 
@@ -30,7 +30,7 @@ pub struct TreeRow {
     /// Paints the count as an error.
     pub right_bad: bool,
     /// Status.
-    pub mark: Mark,
+    pub mark: StatusMark,
     /// Text of a missing child, drawn as a dashed slot.
     pub slot: Option<String>,
     /// True when the slot accepts what is being dragged.
@@ -137,7 +137,7 @@ pub(super) fn row_ui(ui: &Ui, rect: Rect, item: &TreeRow, selected: bool, hovere
     caret
 }
 
-fn slot_ui(painter: &egui::Painter, t: &Tokens, rect: Rect, x: f32, item: &TreeRow, filling: &str, selected: bool) {
+fn slot_ui(painter: &egui::Painter, t: &ThemeTokens, rect: Rect, x: f32, item: &TreeRow, filling: &str, selected: bool) {
     let frame = Rect::from_min_max(pos2(rect.left() + 1.0, rect.top()), pos2(rect.right() - 1.0, rect.bottom()));
     let (fill, line, color) = match item.wanted {
         true => (t.accbg, t.accfill, t.acc),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value as Json;
 
 use super::item_tables::{is_item_table, read_item_table};
-use super::items::Item;
+use super::items::StacItem;
 use super::{expect_reachable, place_of_link};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
@@ -53,11 +53,11 @@ pub fn is_catalogue(path: &Path) -> bool {
 ///
 /// # Errors
 /// For a document that can't be read or is no STAC, and links that lead nowhere.
-pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<Item>> {
+pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
     if is_item_table(path) {
         return read_item_table(path, limit, ctx);
     }
-    let mut reader = Reader { items: Vec::new(), limit, seen: BTreeSet::new() };
+    let mut reader = DocumentReader { items: Vec::new(), limit, seen: BTreeSet::new() };
     // Documents that are still to be read, the next one last.
     let mut waiting = vec![path.to_owned()];
     while let Some(place) = waiting.pop() {
@@ -80,13 +80,13 @@ pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<
     Ok(reader.items)
 }
 
-struct Reader {
-    items: Vec<Item>,
+struct DocumentReader {
+    items: Vec<StacItem>,
     limit: usize,
     seen: BTreeSet<PathBuf>,
 }
 
-impl Reader {
+impl DocumentReader {
     /// Takes the Items of a document; returns the documents that it links to.
     fn take(&mut self, place: &Path, mut document: Json) -> Result<Vec<PathBuf>> {
         let kind = document.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -98,7 +98,7 @@ impl Reader {
         };
         match kind {
             "Feature" => {
-                self.items.push(Item::read(place, &document)?);
+                self.items.push(StacItem::read(place, &document)?);
                 Ok(Vec::new())
             }
             "FeatureCollection" => {
@@ -107,7 +107,7 @@ impl Reader {
                     return Err(Error::format("the collection of items has no features").at_path(place));
                 };
                 for feature in features.iter().take(self.limit.saturating_sub(self.items.len())) {
-                    self.items.push(Item::read(place, feature)?);
+                    self.items.push(StacItem::read(place, feature)?);
                 }
                 links(place, &document, &["next"])
             }

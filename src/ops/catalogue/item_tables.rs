@@ -6,7 +6,7 @@ use std::path::Path;
 use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
 
-use super::items::Item;
+use super::items::StacItem;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Value;
@@ -33,15 +33,15 @@ pub(super) fn is_item_table(path: &Path) -> bool {
 /// The Items of a table, at most `limit`.
 ///
 /// # Errors
-/// Those of reading the table, and of [`Item::read`]; cancellation.
-pub(super) fn read_item_table(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<Item>> {
+/// Those of reading the table, and of [`StacItem::read`]; cancellation.
+pub(super) fn read_item_table(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
     let table = read_metadata_table(path, &|_| ColumnReading::Inferred, ctx)?.table;
     let rows = table.rows().min(limit);
     let geometry = table.column_index("geometry");
     let mut items = Vec::with_capacity(rows);
     for row in 0..rows {
         ctx.check()?;
-        let mut item = Item::read(path, &feature_of(&table, row))?;
+        let mut item = StacItem::read(path, &feature_of(&table, row))?;
         item.geometry = match geometry.map(|column| table.value(row, column)) {
             Some(Value::Bytes(wkb)) => parse_wkb(&wkb),
             _ => None,

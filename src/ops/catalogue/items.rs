@@ -17,20 +17,20 @@ const OTHER_TYPES: [&str; 7] =
 
 /// An Item.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct StacItem {
     pub id: String,
     pub collection: Option<String>,
     pub properties: Map<String, Json>,
     pub geometry: Option<Geometry>,
     pub bbox: Option<[f64; 4]>,
-    pub assets: Vec<Asset>,
+    pub assets: Vec<StacAsset>,
     /// The document that it was read from.
     pub document: PathBuf,
 }
 
 /// An asset of an Item.
 #[derive(Debug)]
-pub(super) struct Asset {
+pub(super) struct StacAsset {
     pub key: String,
     /// A file, or an address.
     pub place: PathBuf,
@@ -40,7 +40,7 @@ pub(super) struct Asset {
     pub size: Option<u64>,
 }
 
-impl Item {
+impl StacItem {
     /// The Item of a document at `place`.
     ///
     /// # Errors
@@ -56,7 +56,7 @@ impl Item {
         let assets = assets
             .ok_or_else(|| wrong("has no assets").hint("features without assets are no STAC: they can be joined as a table"))?;
         let own = self_place(place, feature);
-        let read = |(key, asset): (&String, &Json)| Asset::read(place, own.as_deref(), key, asset).transpose();
+        let read = |(key, asset): (&String, &Json)| StacAsset::read(place, own.as_deref(), key, asset).transpose();
         let assets = assets.iter().filter_map(read).collect::<Result<_>>()?;
         let numbers = |value: &Json| value.as_array().map(|list| list.iter().filter_map(Json::as_f64).collect::<Vec<f64>>());
         let bbox = feature.get("bbox").and_then(numbers).and_then(|numbers| match numbers.as_slice() {
@@ -83,7 +83,7 @@ fn self_place(place: &Path, feature: &Json) -> Option<PathBuf> {
     href.contains("://").then(|| place_of_link(place, href).ok()).flatten()
 }
 
-impl Asset {
+impl StacAsset {
     /// `None` for an asset without a link. A relative link is that of a file beside the document, where there is one: a collection of
     /// items that was saved with its files keeps the addresses of the items. Else it is relative to the address of the item, `own`.
     fn read(document: &Path, own: Option<&Path>, key: &str, asset: &Json) -> Result<Option<Self>> {
@@ -164,7 +164,7 @@ mod tests {
         let asset = |more: Json| {
             let mut asset = json!({ "href": "https://host/a/b.TIF?sig=1" });
             asset.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
-            Asset::read(Path::new("/d/i.json"), None, "a", &asset).expect("reads").expect("has a link")
+            StacAsset::read(Path::new("/d/i.json"), None, "a", &asset).expect("reads").expect("has a link")
         };
         assert!(asset(json!({})).holds_data());
         assert!(asset(json!({ "roles": ["data"], "type": "application/json" })).holds_data());

@@ -21,7 +21,7 @@ use crate::remote::{RemoteFile, may_link_to};
 
 pub use documents::is_catalogue;
 use documents::read_items;
-use items::{Asset, Item};
+use items::{StacAsset, StacItem};
 
 /// Items that are read unless another number is given.
 const LIMIT: usize = 100_000;
@@ -83,7 +83,7 @@ pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -
 }
 
 /// The id of each position: the key of the asset, with the ending of its files where all have one.
-fn names_of_positions(items: &[Item]) -> BTreeMap<String, String> {
+fn names_of_positions(items: &[StacItem]) -> BTreeMap<String, String> {
     let mut endings: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for asset in items.iter().flat_map(|item| &item.assets) {
         endings.entry(&asset.key).or_default().insert(asset.ending());
@@ -99,7 +99,7 @@ fn names_of_positions(items: &[Item]) -> BTreeMap<String, String> {
     endings.into_iter().map(|(key, found)| name((key, if found.len() == 1 { found } else { BTreeSet::new() }))).collect()
 }
 
-fn check_ids(items: &[Item], path: &Path) -> Result<()> {
+fn check_ids(items: &[StacItem], path: &Path) -> Result<()> {
     let mut known = BTreeSet::new();
     match items.iter().find(|item| !known.insert(portable_name(&item.id))) {
         Some(item) => Err(Error::usage(format!("two items have the id {}", item.id))
@@ -110,7 +110,7 @@ fn check_ids(items: &[Item], path: &Path) -> Result<()> {
 }
 
 /// Refuses assets to which the server of their document may not lead.
-fn check_servers(items: &[Item]) -> Result<()> {
+fn check_servers(items: &[StacItem]) -> Result<()> {
     let mut known = BTreeSet::new();
     for item in items {
         for asset in &item.assets {
@@ -139,14 +139,16 @@ fn expect_reachable(document: &Path, place: &Path) -> Result<()> {
 }
 
 /// The size of each asset in bytes: as the catalogue states it, else as its file or server does.
-fn sizes_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
-    let assets: Vec<(&Item, &Asset)> = items.iter().flat_map(|item| item.assets.iter().map(move |asset| (item, asset))).collect();
+fn sizes_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<Vec<u64>>> {
+    let assets: Vec<(&StacItem, &StacAsset)> =
+        items.iter().flat_map(|item| item.assets.iter().map(move |asset| (item, asset))).collect();
     ctx.stage(tr!("Reading sizes"), Some(assets.len() as u64));
-    let named = |error: Error, (item, asset): (&Item, &Asset)| error.hint(format!("it is the asset {} of {}", asset.key, item.id));
+    let named =
+        |error: Error, (item, asset): (&StacItem, &StacAsset)| error.hint(format!("it is the asset {} of {}", asset.key, item.id));
     let mut sizes = Vec::with_capacity(assets.len());
     for assets in assets.chunks(ASKED_AT_ONCE) {
         ctx.check()?;
-        let is_asked = |asset: &&(&Item, &Asset)| is_remote(&asset.1.place) && asset.1.size.is_none();
+        let is_asked = |asset: &&(&StacItem, &StacAsset)| is_remote(&asset.1.place) && asset.1.size.is_none();
         let asked: Vec<&Path> = assets.iter().filter(is_asked).map(|(_, asset)| asset.place.as_path()).collect();
         let mut answers = RemoteFile::open_all(&asked, 1)?.into_iter();
         for of @ (_, asset) in assets {

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::items::Item;
+use super::items::StacItem;
 use crate::error::Result;
 use crate::footprint::parse_time;
 use crate::jobs::JobContext;
@@ -18,7 +18,7 @@ const TIMES: [&str; 7] = ["datetime", "start_datetime", "end_datetime", "created
 const RESERVED: [&str; 2] = ["id", "type"];
 
 /// A column of level 0.
-pub(super) struct Column {
+pub(super) struct PropertyColumn {
     pub field: FieldSpec,
     /// One value an Item.
     pub values: Vec<Value>,
@@ -28,7 +28,7 @@ pub(super) struct Column {
 ///
 /// # Errors
 /// When the job is cancelled.
-pub(super) fn columns_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Column>> {
+pub(super) fn columns_of(items: &[StacItem], ctx: &JobContext) -> Result<Vec<PropertyColumn>> {
     let names: BTreeSet<&str> = items.iter().flat_map(|item| item.properties.keys().map(String::as_str)).collect();
     let mut columns = Vec::with_capacity(names.len() + 3);
     for name in names {
@@ -36,16 +36,18 @@ pub(super) fn columns_of(items: &[Item], ctx: &JobContext) -> Result<Vec<Column>
         columns.extend(column(name, values, ctx)?);
     }
     let mut add = |name: &str, dtype: DataType, description: &str, values: Vec<Value>| {
-        if values.iter().any(|value| *value != Value::Null) && columns.iter().all(|known: &Column| known.field.name != name) {
+        if values.iter().any(|value| *value != Value::Null) && columns.iter().all(|known: &PropertyColumn| known.field.name != name)
+        {
             let field = FieldSpec { name: name.into(), dtype, description: description.into() };
-            columns.push(Column { field, values });
+            columns.push(PropertyColumn { field, values });
         }
     };
     let collections = items.iter().map(|item| item.collection.as_deref().map_or(Value::Null, Value::text)).collect();
     add("collection", DataType::Utf8, "STAC Collection of the item", collections);
-    let footprint = |item: &Item| item.geometry.as_ref().map_or(Value::Null, |geometry| Value::Bytes(write_wkb(geometry).into()));
+    let footprint =
+        |item: &StacItem| item.geometry.as_ref().map_or(Value::Null, |geometry| Value::Bytes(write_wkb(geometry).into()));
     add("stac:geometry", DataType::Binary, "Footprint as WKB, longitude and latitude", items.iter().map(footprint).collect());
-    let bbox = |item: &Item| item.bbox.map_or(Value::Null, |bbox| Value::List(bbox.map(Value::Float).into()));
+    let bbox = |item: &StacItem| item.bbox.map_or(Value::Null, |bbox| Value::List(bbox.map(Value::Float).into()));
     add("stac:bbox", list_of(DataType::Float64), "West, south, east and north in degrees", items.iter().map(bbox).collect());
     Ok(columns)
 }
@@ -56,7 +58,7 @@ fn list_of(item: DataType) -> DataType {
 
 /// The column of a property, typed as a column of a metadata table; its times are times, and objects text of JSON, as each item may have
 /// other keys. `None` for one without any value.
-fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<Column>> {
+fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<PropertyColumn>> {
     let known = || values.iter().filter(|value| !value.is_null());
     if known().next().is_none() {
         return Ok(None);
@@ -67,12 +69,12 @@ fn column(name: &str, values: Vec<&Json>, ctx: &JobContext) -> Result<Option<Col
     if TIMES.contains(&name) && times.iter().flatten().count() == known().count() {
         let field = FieldSpec::new(own, DataType::Timestamp(TimeUnit::Microsecond, None));
         let values = times.into_iter().map(|time| time.map_or(Value::Null, Value::Int)).collect();
-        return Ok(Some(Column { field, values }));
+        return Ok(Some(PropertyColumn { field, values }));
     }
     let plain = |value: &&Json| if value.is_object() { Json::String(value.to_string()) } else { (*value).clone() };
     let table = table_of_json([(own, values.iter().map(plain).collect())], ctx)?;
     let values = (0..table.rows()).map(|row| table.value(row, 0)).collect();
-    Ok(table.fields().into_iter().next().map(|field| Column { field, values }))
+    Ok(table.fields().into_iter().next().map(|field| PropertyColumn { field, values }))
 }
 
 #[cfg(test)]

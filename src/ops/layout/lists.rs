@@ -11,7 +11,7 @@ use tempfile::{Builder, TempPath};
 
 use super::FoundFile;
 use crate::container::read_asset;
-use crate::draft::{Arrangement, split_named_by};
+use crate::draft::{ArrangedFiles, split_named_by};
 use crate::error::{IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, FieldSpec, Value, check_field_name, is_remote};
@@ -44,7 +44,7 @@ pub(super) struct RootNames {
 
 impl RootNames {
     /// Ids, and the names, stems and paths of all files.
-    pub fn of(arrangement: &Arrangement, paths: &[String]) -> Self {
+    pub fn of(arrangement: &ArrangedFiles, paths: &[String]) -> Self {
         let mut names: HashMap<String, Vec<usize>> = HashMap::new();
         let mut folders = Vec::with_capacity(arrangement.roots.len());
         let split = arrangement.columns.iter().position(|column| column == "split");
@@ -103,7 +103,7 @@ impl RootNames {
 /// # Errors
 /// Cancellation. Lists that can't be read are left over.
 pub(super) fn join_lists(
-    arrangement: &Arrangement,
+    arrangement: &ArrangedFiles,
     files: &[FoundFile],
     names: &RootNames,
     ctx: &JobContext,

@@ -16,7 +16,7 @@ use super::archive::expect_whole_files;
 use super::source_files::{FoundFile, find_files, has_files, is_excluded};
 use crate::container::write_document;
 use crate::draft::{
-    Arrangement, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
+    ArrangedFiles, LayoutQuestion, LayoutReading, RenamedId, UnclearLayout, Unplaced, arrange_files, folder_layout,
     folders_are_scenes, list_family, recognise_layout, stem_layout,
 };
 use crate::error::{Error, Result};
@@ -250,14 +250,14 @@ pub fn find_layout(request: &LayoutRequest, ctx: &JobContext) -> Result<FoundLay
 }
 
 /// The files of a folder.
-struct FolderFiles {
+struct LayoutFiles {
     files: Vec<FoundFile>,
     /// Their paths below the folder.
     paths: Vec<String>,
     left_out: Vec<String>,
 }
 
-fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<FolderFiles> {
+fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<LayoutFiles> {
     let source = &request.source;
     if !has_files(source) {
         return Err(Error::usage("the source is not a folder or an archive").at_path(source));
@@ -271,11 +271,11 @@ fn find_files_of(request: &LayoutRequest, ctx: &JobContext) -> Result<FolderFile
         return Err(error);
     }
     let paths = files.iter().map(|file| file.below.clone()).collect();
-    Ok(FolderFiles { files, paths, left_out })
+    Ok(LayoutFiles { files, paths, left_out })
 }
 
-fn layout_of_files(request: &LayoutRequest, found: FolderFiles, ctx: &JobContext) -> Result<FoundLayout> {
-    let FolderFiles { files, paths, left_out } = found;
+fn layout_of_files(request: &LayoutRequest, found: LayoutFiles, ctx: &JobContext) -> Result<FoundLayout> {
+    let LayoutFiles { files, paths, left_out } = found;
     let source = &request.source;
     ctx.stage(tr!("Looking at the names"), None);
     let reading = match &request.choice {
@@ -318,7 +318,7 @@ pub fn read_layout(file: &Path) -> Result<LayoutReading> {
 
 fn proposal(
     reading: LayoutReading,
-    arrangement: Arrangement,
+    arrangement: ArrangedFiles,
     files: &[FoundFile],
     left_out: Vec<String>,
     lists: Vec<JoinedList>,
@@ -381,7 +381,7 @@ fn proposal(
 }
 
 /// True when roots are folders, and positions their files.
-fn keeps_folders(arrangement: &Arrangement, files: &[FoundFile]) -> bool {
+fn keeps_folders(arrangement: &ArrangedFiles, files: &[FoundFile]) -> bool {
     let inside = |file: &usize| files[*file].below.split_once('/');
     let stem = |name: &str| name.rsplit_once('.').map_or(name.to_owned(), |(stem, _)| stem.to_owned());
     let placed = || arrangement.roots.iter().flat_map(|root| root.files.iter().flatten().map(|file| (&root.id, file)));
@@ -419,7 +419,7 @@ struct RootColumns {
 }
 
 /// Columns from the names, then from the lists, whose values fill what names leave out. What contradicts a column becomes another.
-fn columns_of(arrangement: &Arrangement, lists: &[JoinedList], files: &[FoundFile]) -> RootColumns {
+fn columns_of(arrangement: &ArrangedFiles, lists: &[JoinedList], files: &[FoundFile]) -> RootColumns {
     let count = arrangement.roots.len();
     let mut fields: Vec<FieldSpec> = Vec::new();
     let mut columns: Vec<Vec<Value>> = Vec::new();
@@ -512,7 +512,7 @@ fn columns_of(arrangement: &Arrangement, lists: &[JoinedList], files: &[FoundFil
 
 /// Fields and families of lists, such as eurosat-spatial-train and eurosat-spatial-test, that contradict the names or a family before them:
 /// the lists of a family stay together in a column of their own.
-fn families_apart<'a>(arrangement: &Arrangement, lists: &'a [JoinedList]) -> HashSet<(&'a str, String)> {
+fn families_apart<'a>(arrangement: &ArrangedFiles, lists: &'a [JoinedList]) -> HashSet<(&'a str, String)> {
     type Family<'a> = (&'a str, String);
     let mut families: Vec<(Family<'a>, Vec<&(usize, Value)>)> = Vec::new();
     for list in lists {

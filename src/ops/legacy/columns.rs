@@ -206,13 +206,13 @@ pub fn footer_of(rows: FooterRows, form: FooterForm, losses: &mut Losses) -> Res
 /// Core columns of a stac-tortilla.
 const CORE_COLUMNS: [&str; 5] = ["stac:crs", "stac:geotransform", "stac:raster_shape", "stac:tensor_shape", "stac:time_start"];
 /// The columns of the extension STATS of TACO 0.2, in the order in which `geotiff:stats` begins.
-const STATISTICS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
+pub(super) const STATISTICS: [&str; 4] = ["stats:min", "stats:max", "stats:mean", "stats:std"];
 
 /// Statistics of each band of a sample, in the order of [`STATISTICS`].
-type Bands = Vec<[Option<f64>; 4]>;
+type BandStatistics = Vec<[Option<f64>; 4]>;
 
 /// The first four statistics of each band in a value of `geotiff:stats`; `None` for a null value and for shares of classes.
-fn bands_of(value: &Value, losses: &mut Losses) -> Option<Bands> {
+fn bands_of(value: &Value, losses: &mut Losses) -> Option<BandStatistics> {
     let Value::List(bands) = value else { return None };
     let number = |value: &Value| match value {
         Value::Float(number) => Some(*number),

@@ -14,8 +14,8 @@ use serde_json::{Map, Value as Json};
 
 use super::values::{check_formats, in_type_of, is_text};
 use crate::container::{
-    self, Item, OnDamage, Physical, Tortilla, TortillaChange, TortillaDraft, TortillaOptions, TortillaReader, change_tortilla,
-    copy_changed, footer_bytes, write_tortilla,
+    self, OnDamage, Physical, TortillaChange, TortillaDraft, TortillaFile, TortillaItem, TortillaOptions, TortillaReader,
+    change_tortilla, copy_changed, footer_bytes, write_tortilla,
 };
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -155,7 +155,7 @@ pub(in crate::ops) fn edit_locked(request: &EditRequest, ctx: &JobContext) -> Re
 }
 
 /// The first byte behind the last sample.
-fn data_end(root: &Tortilla) -> Result<u64> {
+fn data_end(root: &TortillaFile) -> Result<u64> {
     let column = |name: &str| root.table.integers(name)?.ok_or_else(|| Error::format(format!("the footer has no column {name}")));
     let (offsets, lengths) = (column("tortilla:offset")?, column("tortilla:length")?);
     let ends = offsets.iter().zip(&lengths).map(|(offset, length)| {
@@ -223,7 +223,7 @@ fn rows_by_id(table: &KeyedTable, tortilla: &TortillaReader) -> Result<HashMap<S
 }
 
 /// The footer of a file. That of a streamable dataset is the first object of a chain, and keeps its pointer to the next.
-fn new_footer(root: &Tortilla, table: Option<(&KeyedTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
+fn new_footer(root: &TortillaFile, table: Option<(&KeyedTable, &HashMap<String, u32>)>, dropped: &[String]) -> Result<Bytes> {
     let ids = root.table.strings("tortilla:id")?.ok_or_else(|| Error::internal("the footer has no ids"))?;
     let names: Vec<String> = ids.iter().map(|id| id.unwrap_or_default().to_owned()).collect();
     let by_path = table.is_some_and(|(table, _)| table.by_path);
@@ -298,7 +298,7 @@ fn change_level(
         return Ok(());
     }
     for (item, name) in draft.items.iter_mut().zip(names) {
-        if let Item::Nested(inner) = item {
+        if let TortillaItem::Nested(inner) = item {
             change_level(inner, &format!("{name}/"), below - 1, table, dropped, ctx)?;
         }
     }

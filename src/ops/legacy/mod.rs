@@ -1,6 +1,7 @@
 //! Writing and changing TORTILLA 0.5 and TACO 0.2: from drafts and datasets of 2.0, subsets of what there is, other footers and
 //! collections in files that stay where they are.
 
+mod automatic_statistics;
 mod collection;
 mod columns;
 mod edit;
@@ -12,6 +13,7 @@ pub(super) use edit::edit_locked;
 pub use edit::{EditRequest, Generation};
 pub(super) use values::{in_type_of, is_text};
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
@@ -19,6 +21,7 @@ use arrow::array::{Array, RecordBatch, StringArray, StringBuilder, UInt32Array};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
+use super::draft_of_assembly::draft_of_assembly;
 use super::export_subset::{Keeping, RowChoice, chosen};
 use super::migrate::{assembly_of, assembly_of_rows};
 use super::missing_parts::need_all_parts;
@@ -27,12 +30,13 @@ use super::own_sources::{refuse_own_sources, refuse_sources_of};
 use super::tables::tables_of;
 use super::verify::verify_members_of_draft;
 use super::write::{refuse_invalid, warn_of_classes, warn_of_findings};
+use automatic_statistics::with_statistics;
 use columns::{FooterForm, FooterRows, Losses};
 use sample_rows::{AssemblyRows, SampleData, SampleRows};
 
 use crate::container::{
-    self, Assembly, Built, ContainerReader, DatasetVersion, Format, Item, LocalFile, Physical, RowSource, TortillaDraft,
-    TortillaHeader, TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
+    self, Assembly, Built, ContainerReader, DatasetVersion, Format, LocalFile, Physical, RowSource, TortillaDraft, TortillaHeader,
+    TortillaItem, TortillaOptions, TortillaReader, extent_of_samples, tree_order, write_tortilla, write_tortilla_of,
 };
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
@@ -84,6 +88,11 @@ pub(super) fn write_first_generation_of(
     options: &TortillaOptions,
     ctx: &JobContext,
 ) -> Result<Built> {
+    let whole = match options.text_form && is_taco_name(&options.target) {
+        true => with_statistics(dataset, ctx)?,
+        false => Cow::Borrowed(dataset),
+    };
+    let dataset = &*whole;
     let samples = || extent_of_samples(&Assembly::of_dataset(dataset, ctx)?.batches(), ctx);
     let options = with_collection(options, &dataset.collection, samples, ctx)?;
     ctx.stage(tr!("Laying out the samples"), None);
@@ -241,7 +250,7 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
                     let below = below.ok_or_else(|| Error::internal("a FOLDER without a tortilla"))?;
                     let (inner, lost) = draft_of(&below, &format!("{}/", path()), form, ctx)?;
                     losses.add(lost);
-                    Item::Nested(Box::new(inner))
+                    TortillaItem::Nested(Box::new(inner))
                 }
                 (Some(_), _) if is_nested && found.nested.is_none() => {
                     let error = Error::usage("tortilla:file_format is TORTILLA, and this file is not a readable TORTILLA");
@@ -250,9 +259,9 @@ fn draft_of(samples: &impl SampleRows, above: &str, form: DraftForm, ctx: &JobCo
                 (Some(source), _) => match found.nested.filter(|_| is_nested && form.stream) {
                     Some((file, range)) => {
                         let inner = taken_apart(&file, range, 1, &mut HashSet::new(), ctx);
-                        Item::Nested(Box::new(inner.map_err(|error| error.at(path()))?))
+                        TortillaItem::Nested(Box::new(inner.map_err(|error| error.at(path()))?))
                     }
-                    None => Item::Source(source),
+                    None => TortillaItem::Source(source),
                 },
             });
         }
@@ -361,6 +370,11 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
     let part = assembly_of_rows(reader.as_ref(), Some(&roots), ctx)?.into_subset(&ordered, ctx)?;
     // Its tables have a row for every sample.
     drop((tree, reader));
+    if options.text_form && is_taco_name(&options.target) {
+        let (dataset, version) = (draft_of_assembly(&part, ctx)?, part.version.clone());
+        drop(part);
+        return write_first_generation_of(&dataset, &version, &options, ctx);
+    }
     write_assembly(part, &options, ctx)
 }
 
@@ -379,14 +393,16 @@ pub(super) fn part_of(tortilla: &TortillaReader, roots: &[bool], stream: bool, c
     let mut entered = HashSet::new();
     let items = rows.iter().map(|&row| {
         let (path, size) = tortilla.asset(0, row)?;
-        let AssetPath::Range { container, offset, .. } = &path else { return Ok(Item::Source(RowSource::asset(path, size))) };
+        let AssetPath::Range { container, offset, .. } = &path else {
+            return Ok(TortillaItem::Source(RowSource::asset(path, size)));
+        };
         let file = tortilla.files().iter().find(|file| file.path() == container.as_ref());
         match file.filter(|_| stream && tree.levels[0].folder[row as usize]) {
             Some(file) => {
                 let inner = taken_apart(file, (*offset, size), 1, &mut entered, ctx);
-                Ok(Item::Nested(Box::new(inner.map_err(|error| error.at(tree.path(0, row)))?)))
+                Ok(TortillaItem::Nested(Box::new(inner.map_err(|error| error.at(tree.path(0, row)))?)))
             }
-            None => Ok(Item::Source(RowSource::asset(path, size))),
+            None => Ok(TortillaItem::Source(RowSource::asset(path, size))),
         }
     });
     Ok(TortillaDraft { items: items.collect::<Result<_>>()?, footer: without_leftovers(&chosen)? })
@@ -412,8 +428,8 @@ fn taken_apart(
     for item in inside {
         let (offset, size) = item.range;
         items.push(match item.nested {
-            true => Item::Nested(Box::new(taken_apart(file, item.range, depth + 1, entered, ctx)?)),
-            false => Item::Source(RowSource::asset(file.range(offset, size), size)),
+            true => TortillaItem::Nested(Box::new(taken_apart(file, item.range, depth + 1, entered, ctx)?)),
+            false => TortillaItem::Source(RowSource::asset(file.range(offset, size), size)),
         });
     }
     Ok(TortillaDraft { footer: without_leftovers(&footer.to_batch()?)?, items })

@@ -152,7 +152,7 @@ mod tests {
     use super::super::columns::FooterForm;
     use super::super::{DraftForm, draft_of};
     use super::*;
-    use crate::container::{Item, TortillaDraft};
+    use crate::container::{TortillaDraft, TortillaItem};
     use crate::jobs::JobContext;
     use crate::model::{Collection, Dataset, FieldSpec, Sample, Value, padding_file};
 
@@ -186,8 +186,8 @@ mod tests {
         assert_eq!(a.items.len(), b.items.len());
         for pair in a.items.iter().zip(&b.items) {
             match pair {
-                (Item::Nested(a), Item::Nested(b)) => assert_same(a, b),
-                (Item::Source(a), Item::Source(b)) => assert_eq!(a, b),
+                (TortillaItem::Nested(a), TortillaItem::Nested(b)) => assert_same(a, b),
+                (TortillaItem::Source(a), TortillaItem::Source(b)) => assert_eq!(a, b),
                 _ => panic!("one is a tortilla, the other a file"),
             }
         }

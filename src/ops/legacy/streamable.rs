@@ -8,7 +8,7 @@ use arrow::compute::cast;
 use arrow::datatypes::DataType;
 use rayon::prelude::*;
 
-use crate::container::{Item, RowSource, TortillaDraft};
+use crate::container::{RowSource, TortillaDraft, TortillaItem};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
 use crate::model::AssetPath;
@@ -70,9 +70,9 @@ fn collect(draft: &TortillaDraft, above: &str, files: &mut Vec<(String, Option<A
     for (row, item) in draft.items.iter().enumerate() {
         let path = format!("{above}{}", id(row));
         match item {
-            Item::Nested(inner) => collect(inner, &format!("{path}/"), files),
-            Item::Source(RowSource::Asset { path: asset, .. }) => files.push((path, Some(asset.clone()))),
-            Item::Source(_) => files.push((path, None)),
+            TortillaItem::Nested(inner) => collect(inner, &format!("{path}/"), files),
+            TortillaItem::Source(RowSource::Asset { path: asset, .. }) => files.push((path, Some(asset.clone()))),
+            TortillaItem::Source(_) => files.push((path, None)),
         }
     }
 }

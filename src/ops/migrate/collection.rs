@@ -18,7 +18,7 @@ pub struct CollectionMapping {
     /// The field in the new one; `None` when it has no home.
     pub to: Option<String>,
     /// Name of the action.
-    pub action: Action,
+    pub action: FieldAction,
     /// The old value, where it is not the new one.
     #[serde(skip_serializing_if = "Json::is_null")]
     pub old: Json,
@@ -37,7 +37,7 @@ const TEXT_SCIENTIFIC: [&str; 4] = ["doi", "citation", "summary", "publications"
 /// Action on a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Action {
+pub enum FieldAction {
     /// Copied unchanged.
     Kept,
     /// The same value under another name.
@@ -58,23 +58,23 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn put(&mut self, from: &str, to: &str, action: Action, old: Json, new: Json, note: impl Into<String>) {
+    fn put(&mut self, from: &str, to: &str, action: FieldAction, old: Json, new: Json, note: impl Into<String>) {
         self.collection.set(to, Some(new.clone()));
-        let (old, new) = if action == Action::Kept { (Json::Null, Json::Null) } else { (old, new) };
+        let (old, new) = if action == FieldAction::Kept { (Json::Null, Json::Null) } else { (old, new) };
         self.list.push(CollectionMapping { from: from.into(), to: Some(to.into()), action, old, new, note: note.into() });
     }
 
     fn keep(&mut self, key: &str, value: Json) {
-        self.put(key, key, Action::Kept, Json::Null, value, "");
+        self.put(key, key, FieldAction::Kept, Json::Null, value, "");
     }
 
     fn drop(&mut self, from: impl Into<String>, old: Json, note: impl Into<String>) {
-        let (action, new) = (Action::Dropped, Json::Null);
+        let (action, new) = (FieldAction::Dropped, Json::Null);
         self.list.push(CollectionMapping { from: from.into(), to: None, action, old, new, note: note.into() });
     }
 
     fn fill(&mut self, key: &str, value: Json, note: &str) {
-        self.put("", key, Action::Filled, Json::Null, value, note);
+        self.put("", key, FieldAction::Filled, Json::Null, value, note);
     }
 }
 
@@ -129,7 +129,7 @@ pub fn of_first_generation(old: &Collection, path: &Path) -> (Collection, Vec<Co
     let others = old.fields.iter().filter(|(key, value)| !known.contains(&key.as_str()) && !value.is_null());
     for (key, value) in others.filter(|(key, _)| !mapped_too(key)) {
         let note = tr!("2.0 has no such field; it is kept as one that tools do not know");
-        mapped.put(key, key, Action::Kept, Json::Null, value.clone(), note);
+        mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), note);
     }
     finish(mapped, path)
 }
@@ -146,7 +146,14 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
             "extent" => put_extent(&mut mapped, value),
             "providers" | "curators" => put_contacts(&mut mapped, key, key, value),
             "taco:version" => {
-                mapped.put(key, "taco_version", Action::Changed, value.clone(), json!("2.0.0"), tr!("the dataset is of 2.0 now"));
+                mapped.put(
+                    key,
+                    "taco_version",
+                    FieldAction::Changed,
+                    value.clone(),
+                    json!("2.0.0"),
+                    tr!("the dataset is of 2.0 now"),
+                );
             }
             "taco:pit_schema" | "taco:field_schema" => {
                 mapped.drop(key, value.clone(), tr!("it is written anew for the dataset of 2.0"));
@@ -155,7 +162,7 @@ pub fn of_next_generation(old: &Collection, path: &Path) -> (Collection, Vec<Col
                 mapped.drop(key, value.clone(), tr!("2.0 states structure and columns in taco:pit_schema and taco:field_schema"));
             }
             key if key.starts_with("taco:") => mapped.drop(key, value.clone(), tr!("this belongs to TACO 3 alone")),
-            key => mapped.put(key, key, Action::Kept, Json::Null, value.clone(), ""),
+            key => mapped.put(key, key, FieldAction::Kept, Json::Null, value.clone(), ""),
         }
     }
     finish(mapped, path)
@@ -167,7 +174,7 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
         if let Some(value) = old.get(key) {
             match value {
                 Json::String(_) => mapped.keep(key, value.clone()),
-                other => mapped.put(key, key, Action::Changed, other.clone(), json!(other.to_string()), tr!("2.0 wants text")),
+                other => mapped.put(key, key, FieldAction::Changed, other.clone(), json!(other.to_string()), tr!("2.0 wants text")),
             }
         }
     }
@@ -180,18 +187,22 @@ fn put_plain(mapped: &mut Mapped, old: &Collection) {
         let spelled: Vec<String> = given.iter().map(|licence| licence_of(licence)).collect();
         match json!(spelled) == *value {
             true => mapped.keep("licenses", value.clone()),
-            false => mapped.put("licenses", "licenses", Action::Changed, value.clone(), json!(spelled), tr!("as SPDX spells them")),
+            false => {
+                mapped.put("licenses", "licenses", FieldAction::Changed, value.clone(), json!(spelled), tr!("as SPDX spells them"))
+            }
         }
     }
     if let Some(value) = old.get("keywords") {
         match value.as_array() {
             Some(_) => mapped.keep("keywords", value.clone()),
-            None => mapped.put("keywords", "keywords", Action::Changed, value.clone(), json!([value]), tr!("2.0 wants a list")),
+            None => {
+                mapped.put("keywords", "keywords", FieldAction::Changed, value.clone(), json!([value]), tr!("2.0 wants a list"))
+            }
         }
     }
     if let Some(version) = old.get("taco_version") {
         let note = tr!("the dataset is of 2.0 now");
-        mapped.put("taco_version", "taco_version", Action::Changed, version.clone(), json!("2.0.0"), note);
+        mapped.put("taco_version", "taco_version", FieldAction::Changed, version.clone(), json!("2.0.0"), note);
     }
 }
 
@@ -216,7 +227,7 @@ fn put_id(mapped: &mut Mapped, id: Option<Json>, path: &Path) {
         true => mapped.fill("id", json!(new), tr!("made from the name of the file")),
         false => {
             let note = tr!("2.0 wants lower-case letters, digits, _ and -");
-            mapped.put("id", "id", Action::Changed, json!(old), json!(new), note);
+            mapped.put("id", "id", FieldAction::Changed, json!(old), json!(new), note);
         }
     }
 }
@@ -283,7 +294,7 @@ fn put_contacts(mapped: &mut Mapped, from: &str, to: &str, old: &Json) {
     }
     let new = Json::Array(new);
     match changed {
-        true => mapped.put(from, to, Action::Changed, old.clone(), new, tr!("contacts in the form of the 2.0 text")),
+        true => mapped.put(from, to, FieldAction::Changed, old.clone(), new, tr!("contacts in the form of the 2.0 text")),
         false => mapped.keep(to, new),
     }
 }
@@ -312,7 +323,7 @@ fn put_tasks(mapped: &mut Mapped, from: &str, old: &Json) {
     };
     match from == "tasks" && json!(new) == *old {
         true => mapped.keep("tasks", old.clone()),
-        false => mapped.put(from, "tasks", Action::Changed, old.clone(), json!(new), note),
+        false => mapped.put(from, "tasks", FieldAction::Changed, old.clone(), json!(new), note),
     }
 }
 
@@ -360,7 +371,7 @@ fn put_extent(mapped: &mut Mapped, old: &Json) {
         true => mapped.keep("extent", new),
         false => {
             notes.push(tr!("the form of 2.0").into());
-            mapped.put("extent", "extent", Action::Changed, old.clone(), new, notes.join(", "));
+            mapped.put("extent", "extent", FieldAction::Changed, old.clone(), new, notes.join(", "));
         }
     }
 }
@@ -389,7 +400,7 @@ fn iso(time: &chrono::DateTime<chrono::Utc>) -> String {
 fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
     if let Some(strategy) = get("split_strategy") {
         let plain = strategy.get("split_strategy").unwrap_or(&strategy).clone();
-        mapped.put("split_strategy", "split:strategy", Action::Renamed, strategy, plain, tr!("the name that 2.0 gives it"));
+        mapped.put("split_strategy", "split:strategy", FieldAction::Renamed, strategy, plain, tr!("the name that 2.0 gives it"));
     }
     let among =
         |keys: &[&str]| -> Map<String, Json> { keys.iter().filter_map(|key| Some(((*key).to_owned(), get(key)?))).collect() };
@@ -409,12 +420,12 @@ fn put_extensions(mapped: &mut Mapped, get: &dyn Fn(&str) -> Option<Json>) {
         let note = tr!("the fields that 2.0 gives them");
         if let Some(sensor) = optical.get("sensor").filter(|sensor| !sensor.is_null()).or(Some(&optical).filter(|o| o.is_string()))
         {
-            mapped.put(from, "optical:sensor", Action::Renamed, sensor.clone(), sensor.clone(), note);
+            mapped.put(from, "optical:sensor", FieldAction::Renamed, sensor.clone(), sensor.clone(), note);
         }
         if let Some(bands) = optical.get("bands").filter(|bands| bands.is_array()) {
-            mapped.put(from, "optical:bands", Action::Renamed, bands.clone(), bands.clone(), note);
+            mapped.put(from, "optical:bands", FieldAction::Renamed, bands.clone(), bands.clone(), note);
             let count = bands.as_array().map_or(0, Vec::len);
-            mapped.put("", "optical:num_bands", Action::Filled, Json::Null, json!(count), tr!("counted"));
+            mapped.put("", "optical:num_bands", FieldAction::Filled, Json::Null, json!(count), tr!("counted"));
         }
     }
     match get("labels") {
@@ -465,16 +476,23 @@ fn put_labels(mapped: &mut Mapped, above: &str, labels: &Json) {
                 class
             })
             .collect();
-        let mut action = Action::Renamed;
+        let mut action = FieldAction::Renamed;
         if classes != *old {
-            (note, action) = (tr!("categories as text"), Action::Changed);
+            (note, action) = (tr!("categories as text"), FieldAction::Changed);
         }
         let count = classes.len();
         mapped.put(&format!("{above}label_classes"), "labels:classes", action, json!(old), json!(classes), note);
-        mapped.put("", "labels:num_classes", Action::Filled, Json::Null, json!(count), tr!("counted"));
+        mapped.put("", "labels:num_classes", FieldAction::Filled, Json::Null, json!(count), tr!("counted"));
     }
     if let Some(text) = labels.get("label_description").filter(|text| !text.is_null()) {
-        mapped.put(&format!("{above}label_description"), "labels:description", Action::Renamed, text.clone(), text.clone(), note);
+        mapped.put(
+            &format!("{above}label_description"),
+            "labels:description",
+            FieldAction::Renamed,
+            text.clone(),
+            text.clone(),
+            note,
+        );
     }
 }
 
@@ -486,7 +504,7 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
     let mut found = false;
     for (key, to) in [("doi", "sci:doi"), ("citation", "sci:citation")] {
         if let Some(value) = scientific.get(key).filter(says) {
-            mapped.put(&format!("{above}{key}"), to, Action::Renamed, value.clone(), value.clone(), note);
+            mapped.put(&format!("{above}{key}"), to, FieldAction::Renamed, value.clone(), value.clone(), note);
             found = true;
         }
     }
@@ -498,7 +516,7 @@ fn put_publications(mapped: &mut Mapped, from: &str, scientific: &Json) {
     let old = scientific.get("publications").filter(|list| list.is_array());
     let list: Vec<Json> = old.and_then(Json::as_array).into_iter().flatten().map(entry).collect();
     if let Some(old) = old.filter(|_| !list.is_empty()) {
-        let action = if *old == json!(list) { Action::Renamed } else { Action::Changed };
+        let action = if *old == json!(list) { FieldAction::Renamed } else { FieldAction::Changed };
         mapped.put(&format!("{above}publications"), "publications", action, old.clone(), json!(list), note);
         found = true;
     }
@@ -575,7 +593,7 @@ mod tests {
             assert!(list.iter().any(named), "{key} is nowhere in {list:#?}");
         }
         let phones = list.iter().find(|line| line.from == "providers/0/phones").expect("has a line");
-        assert_eq!((phones.action, &phones.to), (Action::Dropped, &None));
+        assert_eq!((phones.action, &phones.to), (FieldAction::Dropped, &None));
     }
 
     #[test]
@@ -583,7 +601,7 @@ mod tests {
         let moved = |temporal: Json| {
             let old = old(json!({ "extent": { "spatial": [[170, -10, -170, 10], [1, 0, 2, 1]], "temporal": temporal } }));
             let (new, list) = of_first_generation(&old, Path::new("x.taco"));
-            let dropped = list.iter().any(|line| line.from == "extent/temporal" && line.action == Action::Dropped);
+            let dropped = list.iter().any(|line| line.from == "extent/temporal" && line.action == FieldAction::Dropped);
             (new.get("extent").cloned().unwrap_or_default(), dropped)
         };
         let wanted = |temporal: Json| json!({ "spatial": [1.0, -10.0, -170.0, 10.0], "temporal": temporal });
@@ -604,7 +622,8 @@ mod tests {
             "labels": { "label_classes": null, "other": 1 }, "scientific": { "publications": [] }
         }));
         let (new, list) = of_first_generation(&old, Path::new("x.taco"));
-        let dropped: Vec<&str> = list.iter().filter(|line| line.action == Action::Dropped).map(|line| line.from.as_str()).collect();
+        let dropped: Vec<&str> =
+            list.iter().filter(|line| line.action == FieldAction::Dropped).map(|line| line.from.as_str()).collect();
         for name in ["sensor/extra", "optical_data/bands", "optical_data/gsd", "labels/other", "scientific"] {
             assert!(dropped.contains(&name), "{name} is not in {dropped:?}");
         }
@@ -614,7 +633,7 @@ mod tests {
             &Collection { fields: Map::from_iter([("labels".into(), json!("x")), ("sensor".into(), json!([1]))]) },
             Path::new("x.taco"),
         );
-        assert_eq!(list.iter().filter(|line| line.action == Action::Dropped).count(), 2);
+        assert_eq!(list.iter().filter(|line| line.action == FieldAction::Dropped).count(), 2);
     }
 
     #[test]
@@ -648,7 +667,7 @@ mod tests {
         let mut report = crate::model::Report::default();
         crate::validate::check_collection(&new, &mut report);
         assert!(report.is_valid(), "{report:?}");
-        assert!(list.iter().all(|line| line.action == Action::Filled), "{list:?}");
+        assert!(list.iter().all(|line| line.action == FieldAction::Filled), "{list:?}");
         assert_eq!(new.placeholders(), ["description", "providers", "licenses"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::collection::{Action, CollectionMapping};
+use super::collection::{CollectionMapping, FieldAction};
 use crate::footprint::box_of_extent;
 use crate::model::Collection;
 
@@ -24,7 +24,7 @@ pub fn cover_samples(collection: &mut Collection, samples: Option<&Json>, lines:
         lines.push(CollectionMapping {
             from: "extent/spatial".into(),
             to: Some("extent".into()),
-            action: Action::Changed,
+            action: FieldAction::Changed,
             old: json!(old),
             new: json!(wide),
             note: tr!("widened: samples lie outside the old box").into(),
@@ -94,6 +94,6 @@ mod tests {
         cover_samples(&mut collection, Some(&samples), &mut lines);
         cover_samples(&mut collection, None, &mut lines);
         assert_eq!(collection.get("extent"), Some(&json!({ "spatial": [-3.0, 0.0, 1.0, 1.0], "temporal": ["a", "b"] })));
-        assert_eq!((lines.len(), lines[0].action), (1, Action::Changed));
+        assert_eq!((lines.len(), lines[0].action), (1, FieldAction::Changed));
     }
 }

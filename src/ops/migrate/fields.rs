@@ -69,9 +69,9 @@ pub struct FieldChoice {
 }
 
 /// A known column: its new name (none: it has no home), what becomes of the values, its description or why it is left out.
-type Known = (&'static str, Option<&'static str>, Conversion, &'static str);
+type KnownColumn = (&'static str, Option<&'static str>, Conversion, &'static str);
 
-const KNOWN: [Known; 15] = [
+const KNOWN: [KnownColumn; 15] = [
     ("tortilla:id", None, Conversion::Same, mark!("it is the id")),
     ("tortilla:offset", None, Conversion::Same, mark!("the writer makes internal:offset")),
     ("tortilla:length", None, Conversion::Same, mark!("the writer makes internal:size")),

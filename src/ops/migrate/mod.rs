@@ -7,7 +7,7 @@ mod collection;
 mod extent;
 mod fields;
 
-pub use collection::{Action, CollectionMapping};
+pub use collection::{CollectionMapping, FieldAction};
 pub use fields::{Conversion, FieldChoice, FieldMapping};
 
 use std::collections::HashSet;
@@ -209,11 +209,11 @@ fn laid_out(reader: &dyn ContainerReader, request: &MigrateRequest, ctx: &JobCon
     extent::cover_samples(&mut assembly.collection, samples.as_ref(), &mut migrated.collection);
     for (key, value) in &request.collection {
         let old = assembly.collection.set(key, Some(value.clone())).unwrap_or_default();
-        migrated.collection.retain(|line| line.to.as_deref() != Some(key) || line.action != Action::Filled);
+        migrated.collection.retain(|line| line.to.as_deref() != Some(key) || line.action != FieldAction::Filled);
         migrated.collection.push(CollectionMapping {
             from: String::new(),
             to: Some(key.clone()),
-            action: Action::Filled,
+            action: FieldAction::Filled,
             old,
             new: value.clone(),
             note: tr!("given" in "why a field has its value").into(),

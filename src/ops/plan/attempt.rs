@@ -17,7 +17,7 @@ pub(super) const LOST_AFTER: Duration = Duration::from_secs(60);
 
 /// One attempt at a part.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Attempt {
+pub struct PartAttempt {
     /// [`super::Plan::id`].
     pub plan: String,
     /// Number of the part.
@@ -53,7 +53,7 @@ pub struct Attempt {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AttemptState {
-    /// Running, or killed: see [`Attempt::is_lost`].
+    /// Running, or killed: see [`PartAttempt::is_lost`].
     #[default]
     Running,
     /// The part is written.
@@ -95,7 +95,7 @@ fn place_of(error: &Error) -> Option<String> {
     })
 }
 
-impl Attempt {
+impl PartAttempt {
     /// True when the process ended without a final record: it was killed, or its machine failed.
     pub fn is_lost(&self, now_ms: u64) -> bool {
         let silent = now_ms.saturating_sub(self.updated_ms) > LOST_AFTER.as_millis() as u64;
@@ -122,21 +122,21 @@ fn has_ended(pid: u32) -> bool {
 }
 
 /// Keeps the record of this process while it works.
-pub(super) struct Record {
+pub(super) struct AttemptRecord {
     path: PathBuf,
-    attempt: Attempt,
+    attempt: PartAttempt,
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Record {
+impl AttemptRecord {
     /// Writes the first record, then one every few seconds with the progress of `ctx`.
     ///
     /// # Errors
     /// When the plan's folder can't be written.
     pub fn start(folder: &Path, plan: &str, part: u32, ctx: &JobContext) -> Result<Self> {
         let (now, host, pid) = (now_ms(), host_name(), std::process::id());
-        let attempt = Attempt {
+        let attempt = PartAttempt {
             plan: plan.to_owned(),
             part,
             host,
@@ -144,7 +144,7 @@ impl Record {
             job: job_name(),
             started_ms: now,
             updated_ms: now,
-            ..Attempt::default()
+            ..PartAttempt::default()
         };
         let name = format!("{}.{now}.{}.{pid}.json", file_stem(part), crate::container::file_name_of(&attempt.host));
         let path = folder.join("attempts").join(name);
@@ -177,7 +177,7 @@ impl Record {
             Err(error) if error.is_cancelled() => (AttemptState::Stopped, None),
             Err(error) => (AttemptState::Failed, Some(AttemptError::of(error))),
         };
-        write_json(&self.path, &with_progress(&Attempt { state, error, ..self.attempt.clone() }, ctx))
+        write_json(&self.path, &with_progress(&PartAttempt { state, error, ..self.attempt.clone() }, ctx))
     }
 
     fn join(&mut self) {
@@ -189,13 +189,13 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for AttemptRecord {
     fn drop(&mut self) {
         self.join();
     }
 }
 
-fn beat(path: &Path, attempt: &Attempt, ctx: &JobContext, stopped: &Receiver<()>) {
+fn beat(path: &Path, attempt: &PartAttempt, ctx: &JobContext, stopped: &Receiver<()>) {
     while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(BEAT) {
         if let Err(error) = write_json(path, &with_progress(attempt, ctx)) {
             tracing::warn!("the state of part {} could not be written: {error}", attempt.part);
@@ -203,9 +203,9 @@ fn beat(path: &Path, attempt: &Attempt, ctx: &JobContext, stopped: &Receiver<()>
     }
 }
 
-fn with_progress(attempt: &Attempt, ctx: &JobContext) -> Attempt {
+fn with_progress(attempt: &PartAttempt, ctx: &JobContext) -> PartAttempt {
     let progress = ctx.progress();
-    Attempt { updated_ms: now_ms(), bytes: progress.bytes, done: progress.done, total: progress.total, ..attempt.clone() }
+    PartAttempt { updated_ms: now_ms(), bytes: progress.bytes, done: progress.done, total: progress.total, ..attempt.clone() }
 }
 
 /// Name of this machine, or of the node if a scheduler sets one.
@@ -239,20 +239,20 @@ mod tests {
 
     #[test]
     fn a_process_is_lost_when_it_is_silent_or_gone() {
-        let own = Attempt { host: host_name(), pid: std::process::id(), updated_ms: 1_000_000, ..Attempt::default() };
+        let own = PartAttempt { host: host_name(), pid: std::process::id(), updated_ms: 1_000_000, ..PartAttempt::default() };
         assert!(!own.is_lost(1_000_500) && own.is_lost(1_000_000 + LOST_AFTER.as_millis() as u64 + 1));
-        let elsewhere = Attempt { host: "another.machine".into(), pid: u32::MAX / 2, ..own.clone() };
+        let elsewhere = PartAttempt { host: "another.machine".into(), pid: u32::MAX / 2, ..own.clone() };
         assert!(!elsewhere.is_lost(1_000_500), "its processes are not known here");
         // A program that waits for the end of its input.
         let (program, options): (&str, &[&str]) = if cfg!(windows) { ("cmd", &["/c", "set /p line="]) } else { ("cat", &[]) };
         let mut command = std::process::Command::new(program);
         let mut child = command.args(options).stdin(std::process::Stdio::piped()).spawn().expect("starts");
-        let there = Attempt { pid: child.id(), ..own.clone() };
+        let there = PartAttempt { pid: child.id(), ..own.clone() };
         assert!(!there.is_lost(1_000_500));
         drop(child.stdin.take());
         child.wait().expect("ends");
         assert!(there.is_lost(1_000_500));
-        assert!(!Attempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "its end is recorded");
+        assert!(!PartAttempt { state: AttemptState::Failed, ..own }.is_lost(u64::MAX), "its end is recorded");
     }
 
     #[test]

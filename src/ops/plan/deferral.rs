@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::error::Result;
-use crate::extensions::{ExtensionCall, Made, Registry};
+use crate::extensions::{Extension, ExtensionCall, ExtensionRegistry};
 
 /// For each call, true if the parts run it. The following run when the plan is written: calls that need all samples of a level,
 /// calls of the collection, calls whose columns one of these may read, and calls that compute the columns `grouped` of level 0, by
@@ -12,16 +12,16 @@ use crate::extensions::{ExtensionCall, Made, Registry};
 ///
 /// # Errors
 /// When a call has an unknown extension or invalid options.
-pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &Registry) -> Result<Vec<bool>> {
+pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &ExtensionRegistry) -> Result<Vec<bool>> {
     let mut later = vec![false; calls.len()];
     // Later calls that run when the plan is written.
-    let mut readers: Vec<Made> = Vec::new();
+    let mut readers: Vec<Extension> = Vec::new();
     for (at, call) in calls.iter().enumerate().rev() {
         let made = registry.make(&call.extension, &call.options)?;
         let columns: HashSet<String> = match &made {
-            Made::Sample(extension) => extension.schema(),
-            Made::Tortilla(extension) => extension.schema(),
-            Made::Collection(_) => Vec::new(),
+            Extension::Sample(extension) => extension.schema(),
+            Extension::Tortilla(extension) => extension.schema(),
+            Extension::Collection(_) => Vec::new(),
         }
         .into_iter()
         .map(|field| field.name)
@@ -29,9 +29,9 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
         let groups = call.target.level == 0 && grouped.iter().any(|name| columns.contains(name));
         let is_read = readers.iter().any(|reader| columns.iter().any(|column| may_read(reader, column)));
         later[at] = match &made {
-            Made::Sample(_) => !groups && !is_read,
-            Made::Tortilla(extension) => !extension.needs_level() && !groups && !is_read,
-            Made::Collection(_) => false,
+            Extension::Sample(_) => !groups && !is_read,
+            Extension::Tortilla(extension) => !extension.needs_level() && !groups && !is_read,
+            Extension::Collection(_) => false,
         };
         if !later[at] {
             readers.push(made);
@@ -39,7 +39,7 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
     }
     // The extent of samples without footprints yet is computed after their footprints.
     for (at, call) in calls.iter().enumerate() {
-        if let Made::Collection(extension) = registry.make(&call.extension, &call.options)? {
+        if let Extension::Collection(extension) = registry.make(&call.extension, &call.options)? {
             later[at] = extension.is_extent() && later[..at].contains(&true);
         }
     }
@@ -47,26 +47,26 @@ pub(super) fn deferred(calls: &[ExtensionCall], grouped: &[String], registry: &R
 }
 
 /// True if a call may read the column of another call.
-fn may_read(reader: &Made, column: &str) -> bool {
+fn may_read(reader: &Extension, column: &str) -> bool {
     match reader {
         // Programs and formulas read any column.
-        Made::Sample(_) => true,
-        Made::Tortilla(extension) => extension.reads(column),
+        Extension::Sample(_) => true,
+        Extension::Tortilla(extension) => extension.reads(column),
         // The extent is computed again from the parts.
-        Made::Collection(extension) => extension.reads_samples() && !extension.is_extent(),
+        Extension::Collection(extension) => extension.reads_samples() && !extension.is_extent(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::extensions::{Target, builtin};
+    use crate::extensions::{CallTarget, builtin};
 
     fn calls(names: &[(&str, serde_json::Value)]) -> Vec<ExtensionCall> {
         let call = |(name, options): &(&str, serde_json::Value)| ExtensionCall {
             extension: (*name).to_owned(),
             options: options.clone(),
-            target: Target::default(),
+            target: CallTarget::default(),
             schema_only: false,
         };
         names.iter().map(call).collect()

@@ -8,7 +8,8 @@ use arrow::compute::concat_batches;
 use serde_json::{Value as Json, json};
 
 use super::{
-    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, Whole, digest_of, now_ms, plan_status, size_of, write_json,
+    Finished, IndexResult, PartResult, Plan, PlanPart, RunRequest, WholeDataset, digest_of, now_ms, plan_status, size_of,
+    write_json,
 };
 use crate::container::{self, ContainerReader, Format, Staging, decode_assembly, settle_extent, write_indexes};
 use crate::error::{Error, Result};
@@ -183,7 +184,7 @@ fn settle_extents(plan: &Plan, folder: &Path, results: &mut [PartResult], ctx: &
 }
 
 /// The extent of the whole dataset, from the level tables of all parts and the collection of the plan.
-fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
+fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<WholeDataset> {
     ctx.stage(tr!("Reading the metadata"), Some(plan.parts.len() as u64));
     let mut levels: Vec<Vec<RecordBatch>> = vec![Vec::new(); plan.levels.len()];
     for part in &plan.parts {
@@ -222,7 +223,7 @@ fn whole_of(plan: &Plan, folder: &Path, ctx: &JobContext) -> Result<Whole> {
     let mut collection = decode_assembly(&super::part_path(folder, 1), ctx)?.collection;
     settle_extent(&mut collection, &levels.iter().collect::<Vec<_>>(), ctx)?;
     let value = |key: &str| collection.get(key).cloned().unwrap_or_default();
-    Ok(Whole { plan: plan.id.clone(), extent: value("extent"), origin: value(EXTENT_ORIGIN) })
+    Ok(WholeDataset { plan: plan.id.clone(), extent: value("extent"), origin: value(EXTENT_ORIGIN) })
 }
 
 /// Opens the written dataset and compares it with the plan. Returns the pooled statistics if the samples have statistics.

@@ -12,7 +12,7 @@ use crate::container::{
 };
 use crate::draft::Edit;
 use crate::error::{Error, IoContext, Result};
-use crate::extensions::{ExtensionCall, Made, builtin};
+use crate::extensions::{Extension, ExtensionCall, builtin};
 use crate::jobs::JobContext;
 use crate::model::{AssetPath, Dataset, EXTENT_ORIGIN, ExtentOrigin, FieldSpec, is_remote};
 use crate::ops::convert::converted_assembly;
@@ -174,7 +174,7 @@ fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> 
     let (mut of_samples, mut of_collection) = (Vec::new(), Vec::new());
     for (call, &later) in request.calls.iter().zip(&later) {
         match registry.make(&call.extension, &call.options)? {
-            Made::Collection(_) => of_collection.push((call.clone(), later)),
+            Extension::Collection(_) => of_collection.push((call.clone(), later)),
             _ => of_samples.push(ExtensionCall { schema_only: call.schema_only || later, ..call.clone() }),
         }
     }
@@ -194,7 +194,7 @@ fn arranged(request: &PlanRequest, options: &BuildOptions, ctx: &JobContext) -> 
 }
 
 fn is_of_collection(call: &ExtensionCall) -> bool {
-    matches!(builtin().make(&call.extension, &call.options), Ok(Made::Collection(_)))
+    matches!(builtin().make(&call.extension, &call.options), Ok(Extension::Collection(_)))
 }
 
 fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<()> {
@@ -205,7 +205,7 @@ fn run_now(dataset: &mut Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> 
     for failure in &extended.failures {
         ctx.warn(format!("{} at {}: {}", failure.extension, failure.path, failure.error));
     }
-    extended.notes.iter().flat_map(crate::extensions::Note::lines).for_each(|line| ctx.warn(line));
+    extended.notes.iter().flat_map(crate::extensions::RunNote::lines).for_each(|line| ctx.warn(line));
     extended.outcome.into_iter().try_for_each(|edit: Edit| edit.apply(dataset).map(drop))
 }
 

@@ -1,15 +1,15 @@
 //! A dataset written by several processes or machines: [`make_plan`] writes a folder with `plan.json` and one small file for each
-//! part, [`run_part`] builds one part on any machine, [`finish_plan`] writes the indexes, and [`plan_status`] reads the progress.
+//! part, [`RunRequest`] builds one part on any machine, [`FinishRequest`] writes the indexes, and [`plan_status`] reads the progress.
 //! The bytes are those of one process ([`crate::container::write`] with the same parts) for any number of workers, in any order.
-//! This module does not schedule: [`submit_plan`] submits `plan run` to an engine.
+//! This module does not schedule: [`SubmitRequest`] submits `plan run` to an engine.
 //!
 //! | in the folder | has |
 //! |---|---|
 //! | `plan.json` | [`Plan`]: inputs with their versions, types of the columns, tree pattern, parts, calls, output |
 //! | `parts/part0001.part` | the samples of a part with their metadata and sources ([`crate::container::decode_assembly`]) |
 //! | `results/part0001.json` | [`PartResult`] of a part that is written |
-//! | `attempts/*.json` | [`Attempt`], one for each process that worked on a part; each is written by that process alone |
-//! | `whole.json` | what only the whole dataset tells, once [`finish_plan`] needs it: [`Whole`] |
+//! | `attempts/*.json` | [`PartAttempt`], one for each process that worked on a part; each is written by that process alone |
+//! | `whole.json` | what only the whole dataset tells, once [`FinishRequest`] needs it: [`WholeDataset`] |
 //! | `finished.json` | [`Finished`] |
 
 mod attempt;
@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-pub use attempt::{Attempt, AttemptError, AttemptState};
+pub use attempt::{AttemptError, AttemptState, PartAttempt};
 pub use finish::FinishRequest;
 pub use finished::{Finished, IndexResult};
 pub use make::{PlanRequest, PlanSource, default_dataset, default_indexes, make_plan};
@@ -158,7 +158,7 @@ pub struct PartResult {
     #[serde(default)]
     pub failures: Vec<SampleFailure>,
     /// Set when no sample of the part has a footprint, so that the extent of the whole dataset is used: the used value of
-    /// [`Whole::extent`], null if it was not known yet.
+    /// [`WholeDataset::extent`], null if it was not known yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_extent: Option<Json>,
     /// Seconds from start to end.
@@ -185,7 +185,7 @@ pub struct SampleFailure {
 
 /// `whole.json`: values of the whole dataset that parts have to contain.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize)]
-pub struct Whole {
+pub struct WholeDataset {
     /// [`Plan::id`].
     pub plan: String,
     /// `extent` of the whole dataset.
@@ -260,8 +260,8 @@ impl Plan {
     }
 
     /// Values of the whole dataset; `None` before they are computed.
-    fn whole(&self, folder: &Path) -> Result<Option<Whole>> {
-        Ok(read_json::<Whole>(&folder.join("whole.json"))?.filter(|whole| whole.plan == self.id))
+    fn whole(&self, folder: &Path) -> Result<Option<WholeDataset>> {
+        Ok(read_json::<WholeDataset>(&folder.join("whole.json"))?.filter(|whole| whole.plan == self.id))
     }
 }
 

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::attempt::{Record, peak_memory};
+use super::attempt::{AttemptRecord, peak_memory};
 use super::make::map_sources;
 use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
 use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
 use crate::error::{Error, Result};
-use crate::extensions::{Run, builtin, has_targets, need_consent};
+use crate::extensions::{ExtensionRun, builtin, has_targets, need_consent};
 use crate::jobs::JobContext;
 use crate::model::{EXTENT_ORIGIN, ExtentOrigin, FieldSpec, Value};
 use crate::ops::draft_of_assembly::draft_of_assembly;
@@ -104,7 +104,7 @@ fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
     }
     need_consent(&plan.calls)?;
     refuse_stranger(&plan, folder, part)?;
-    let record = Record::start(folder, &plan.id, part.number, ctx)?;
+    let record = AttemptRecord::start(folder, &plan.id, part.number, ctx)?;
     let outcome = build(&plan, part, request, &record, ctx);
     record.end(&outcome, ctx)?;
     outcome.map(PartRun::Written)
@@ -144,7 +144,7 @@ fn written(plan: &Plan, folder: &Path, part: &PlanPart, ctx: &JobContext) -> Res
     Ok((found == result.sha256).then_some(result))
 }
 
-fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &Record, ctx: &JobContext) -> Result<PartResult> {
+fn build(plan: &Plan, part: &PlanPart, request: &RunRequest, record: &AttemptRecord, ctx: &JobContext) -> Result<PartResult> {
     let folder = &request.folder;
     let file = part_path(folder, part.number);
     if digest_of(&file, ctx)?.1 != part.sha256 {
@@ -214,7 +214,7 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
         }
     }
     let run = crate::extensions::run(&dataset, &calls, &registry, ctx)?;
-    run.notes.iter().flat_map(crate::extensions::Note::lines).for_each(|line| ctx.warn(line));
+    run.notes.iter().flat_map(crate::extensions::RunNote::lines).for_each(|line| ctx.warn(line));
     fill(piece, &run)?;
     refuse_invalid(&validate::dataset(&draft_of_assembly(piece, ctx)?, ctx)?)?;
     let failure = |failure: &crate::extensions::Failure| SampleFailure {
@@ -226,7 +226,7 @@ fn compute(plan: &Plan, piece: &mut Assembly, ctx: &JobContext) -> Result<(u64, 
 }
 
 /// Stores computed values in the null columns of the plan.
-fn fill(piece: &mut Assembly, run: &Run) -> Result<()> {
+fn fill(piece: &mut Assembly, run: &ExtensionRun) -> Result<()> {
     for (level, columns) in piece.levels.iter_mut().zip(&run.columns) {
         let schema = level.batch.schema();
         let mut arrays = level.batch.columns().to_vec();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::{Attempt, AttemptError, AttemptState, Finished, Plan, now_ms, read_json, size_of};
+use super::{AttemptError, AttemptState, Finished, PartAttempt, Plan, now_ms, read_json, size_of};
 use crate::error::{IoContext, Result};
 
 /// State of a part.
@@ -48,7 +48,7 @@ pub struct PartStatus {
     /// Why the last attempt failed.
     pub error: Option<AttemptError>,
     /// The attempts, oldest first.
-    pub attempts: Vec<Attempt>,
+    pub attempts: Vec<PartAttempt>,
 }
 
 /// State of a plan.
@@ -137,7 +137,7 @@ pub fn plan_status(folder: &Path) -> Result<PlanStatus> {
                 AttemptState::Failed | AttemptState::Stopped => PartState::Failed,
             },
         };
-        let progress = |attempt: &Attempt| match attempt.total {
+        let progress = |attempt: &PartAttempt| match attempt.total {
             Some(total) if total > 0 => (attempt.done as f64 / total as f64).min(1.0),
             _ => 0.0,
         };
@@ -201,9 +201,9 @@ fn summed(plan: &Plan, folder: &Path, parts: Vec<PartStatus>, finished: Option<F
 }
 
 /// The attempts of this plan by part, oldest first.
-fn attempts_in(folder: &Path, plan: &Plan) -> Result<HashMap<u32, Vec<Attempt>>> {
+fn attempts_in(folder: &Path, plan: &Plan) -> Result<HashMap<u32, Vec<PartAttempt>>> {
     let place = folder.join("attempts");
-    let mut found: HashMap<u32, Vec<Attempt>> = HashMap::new();
+    let mut found: HashMap<u32, Vec<PartAttempt>> = HashMap::new();
     if !place.is_dir() {
         return Ok(found);
     }
@@ -211,7 +211,7 @@ fn attempts_in(folder: &Path, plan: &Plan) -> Result<HashMap<u32, Vec<Attempt>>>
         let path = entry.io_at("read the state of the plan", &place)?.path();
         let is_record = path.extension().is_some_and(|ending| ending == "json");
         // A record may be replaced while the folder is listed.
-        if let (true, Ok(Some(attempt))) = (is_record, read_json::<Attempt>(&path))
+        if let (true, Ok(Some(attempt))) = (is_record, read_json::<PartAttempt>(&path))
             && attempt.plan == plan.id
         {
             found.entry(attempt.part).or_default().push(attempt);

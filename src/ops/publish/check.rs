@@ -221,7 +221,7 @@ impl Mend {
 
 /// One check with its outcome.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
+pub struct PublishCheck {
     /// Subject of the check.
     pub kind: CheckKind,
     /// The outcome.
@@ -242,7 +242,7 @@ pub struct Check {
     pub mend: Option<Mend>,
 }
 
-impl Check {
+impl PublishCheck {
     /// A check that passes.
     pub fn pass(kind: CheckKind, message: impl Into<String>) -> Self {
         Self {
@@ -281,7 +281,7 @@ impl Check {
     }
 }
 
-/// Maximum number of locations that one call of [`Check::at`] adds.
+/// Maximum number of locations that one call of [`PublishCheck::at`] adds.
 const PLACES: usize = 10;
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ pub(super) struct SourceFile {
 
 /// Files of a dataset that are published.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Contents {
+pub(super) struct PublishedContents {
     /// Data, in the order in which they are sent: an archive, members of a FOLDER, or parts.
     pub data: Vec<SourceFile>,
     /// Files that readers open first, and that are sent last: the existing index over parts, or the COLLECTION.json of a FOLDER.
@@ -42,7 +42,7 @@ pub(super) struct Contents {
 /// [`Kind::Usage`](crate::error::Kind::Usage) for a remote dataset and for several datasets without an index,
 /// [`Kind::Unsupported`](crate::error::Kind::Unsupported) for another generation; when a link leads out of the dataset, or a file
 /// is missing.
-pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Contents> {
+pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<PublishedContents> {
     let path = &reader.info().path;
     if is_remote(path) {
         return Err(Error::usage("a dataset is published from this machine")
@@ -52,7 +52,9 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
     let path = std::path::absolute(path).io_at("find", path)?;
     let name = name_of(&path)?;
     match reader.physical() {
-        Physical::Zip(_) => Ok(Contents { data: vec![file(&path, name.clone())?], opened_as: name, ..Contents::default() }),
+        Physical::Zip(_) => {
+            Ok(PublishedContents { data: vec![file(&path, name.clone())?], opened_as: name, ..PublishedContents::default() })
+        }
         Physical::Folder(_) => members(&path, name, ctx),
         Physical::Tacocat(index) => {
             let parts = index.part_names(ctx)?;
@@ -61,13 +63,13 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
                 Format::Tacocat => tables(&path, &name)?,
                 _ => vec![file(&path, name.clone())?],
             };
-            Ok(Contents {
+            Ok(PublishedContents {
                 data,
                 first_read,
                 has_parts: true,
                 opened_as: name,
                 base: index.parts_folder().to_owned(),
-                ..Contents::default()
+                ..PublishedContents::default()
             })
         }
         Physical::Joined(joined) if joined.listed().is_some() => {
@@ -82,7 +84,7 @@ pub(super) fn contents_of(reader: &dyn ContainerReader, ctx: &JobContext) -> Res
             }
             let base = joined.datasets().next().and_then(|(_, part)| part.parent()).unwrap_or(Path::new("")).to_owned();
             let first_read = vec![file(&path, name.clone())?];
-            Ok(Contents { data, first_read, has_parts: true, opened_as: name, base, ..Contents::default() })
+            Ok(PublishedContents { data, first_read, has_parts: true, opened_as: name, base, ..PublishedContents::default() })
         }
         Physical::Joined(_) => {
             Err(Error::usage("several datasets have no index").hint("`tacocat` writes one over them; publish that"))
@@ -121,9 +123,9 @@ fn tables(folder: &Path, name: &str) -> Result<Vec<SourceFile>> {
 const COLLECTION: &str = "COLLECTION.json";
 
 /// The members of a FOLDER.
-fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<Contents> {
+fn members(folder: &Path, name: String, ctx: &JobContext) -> Result<PublishedContents> {
     let root = Root::new(folder);
-    let mut contents = Contents { opened_as: name.clone(), ..Contents::default() };
+    let mut contents = PublishedContents { opened_as: name.clone(), ..PublishedContents::default() };
     for entry in std::fs::read_dir(folder).io_at("list", folder)? {
         let own = name_of(&entry.io_at("list", folder)?.path())?;
         match own.as_str() {

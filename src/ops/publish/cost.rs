@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
-/// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`Rates::of`]).
+/// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`StoreRates::of`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
@@ -103,7 +103,7 @@ pub const LISTED: &str = "November 2025";
 
 /// Prices of a store in US dollars, with the user's settings applied.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Rates {
+pub struct StoreRates {
     /// Storage of 1 GB for a month.
     pub storage_gb_month: f64,
     /// Egress of 1 GB (10⁹ bytes).
@@ -123,7 +123,7 @@ pub struct Rates {
     pub set_by_user: usize,
 }
 
-impl Rates {
+impl StoreRates {
     /// The prices for a target. Those of stores are approximate: the public list prices of November 2025 for the first step of the
     /// standard class, in AWS us-west-2, Google us-central1 and Azure West US 2.
     pub fn of(target: &Path, prices: &Prices) -> Self {
@@ -159,7 +159,7 @@ impl Rates {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cost {
     /// The prices.
-    pub rates: Rates,
+    pub rates: StoreRates,
     /// Bytes stored, and read by one full read.
     pub size_bytes: u64,
     /// Requests of one full read: one for each sample with data.
@@ -180,7 +180,7 @@ pub struct Cost {
 
 impl Cost {
     /// The cost of `size_bytes` bytes.
-    pub fn new(rates: Rates, size_bytes: u64, read_requests: u64, write_requests: u64) -> Self {
+    pub fn new(rates: StoreRates, size_bytes: u64, read_requests: u64, write_requests: u64) -> Self {
         let gigabytes = size_bytes as f64 / 1e9;
         let storage_month = gigabytes * rates.storage_gb_month;
         let egress_read = gigabytes * rates.egress_gb;
@@ -203,7 +203,7 @@ mod tests {
     #[test]
     fn a_month_is_storage_and_full_reads() {
         let prices = Prices { full_reads_month: Some(40.0), limit_month: Some(100.0), ..Prices::default() };
-        let cost = Cost::new(Rates::of(Path::new("s3://bucket/set"), &prices), 28_500_000_000, 12_103, 480);
+        let cost = Cost::new(StoreRates::of(Path::new("s3://bucket/set"), &prices), 28_500_000_000, 12_103, 480);
         let near = |found: f64, wanted: f64| assert!((found - wanted).abs() < 0.006, "{found}, not {wanted}");
         near(cost.storage_month, 0.65);
         near(cost.egress_read, 2.56);
@@ -211,7 +211,7 @@ mod tests {
         near(cost.upload, 0.002);
         near(cost.month, 103.45);
         assert!(cost.is_above_limit());
-        let free = Cost::new(Rates::of(Path::new("/data"), &Prices::default()), 1 << 40, 9, 9);
+        let free = Cost::new(StoreRates::of(Path::new("/data"), &Prices::default()), 1 << 40, 9, 9);
         assert!(free.month == 0.0 && !free.is_above_limit() && free.rates.source.is_none());
     }
 
@@ -225,7 +225,7 @@ mod tests {
         assert_eq!(Prices::of_settings(&path).expect("nothing is set"), Prices::default());
         write(r#"{"settings": {"publish_prices": {"egress_gb": 0.05, "limit_month": 9}}}"#);
         let prices = Prices::of_settings(&path).expect("reads");
-        let rates = Rates::of(Path::new("s3://bucket/set"), &prices);
+        let rates = StoreRates::of(Path::new("s3://bucket/set"), &prices);
         assert_eq!((rates.egress_gb, rates.storage_gb_month, rates.set_by_user), (0.05, 0.023, 1));
         assert!(rates.source.is_some_and(|source| source.contains(LISTED)), "the others are approximate, and have a date");
         for wrong in
@@ -236,7 +236,7 @@ mod tests {
         }
         let own =
             Prices { storage_gb_month: Some(0.0), egress_gb: Some(0.0), read_1000: Some(0.0), write_1000: Some(0.0), ..prices };
-        assert_eq!(Rates::of(Path::new("s3://bucket/set"), &own).source, None);
+        assert_eq!(StoreRates::of(Path::new("s3://bucket/set"), &own).source, None);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::request::PublishRequest;
 use crate::container::ContainerReader;
 use crate::error::Result;
-use crate::export::Document;
+use crate::export::CatalogueDocument;
 use crate::jobs::JobContext;
 use crate::ops::describe::describe_beside;
 
@@ -23,7 +23,7 @@ pub(super) fn documents_of(
     reader: &dyn ContainerReader,
     opened_as: &str,
     ctx: &JobContext,
-) -> Result<Vec<Document>> {
+) -> Result<Vec<CatalogueDocument>> {
     let public = request.public();
     // Links are relative to the target; the dataset's own link is the path at which it is opened.
     let own = reader.info().path.clone();

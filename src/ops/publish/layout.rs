@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use crate::container::Format;
-use crate::export::{Document, escaped};
+use crate::export::{CatalogueDocument, escaped};
 use crate::model::{Address, Collection, Scheme};
 use crate::ops::command_line;
 
 /// Layout of the published files: plain, or that of a hosting service.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Layout {
+pub enum PublishLayout {
     /// An object store, or any folder.
     #[default]
     Store,
@@ -27,7 +27,7 @@ pub enum Layout {
 }
 
 /// Limits of a target.
-pub(super) struct Limits {
+pub(super) struct TargetLimits {
     /// Maximum size of a file in bytes.
     pub file_bytes: u64,
     /// Recommended maximum size of a file in bytes.
@@ -38,9 +38,10 @@ pub(super) struct Limits {
     pub total_bytes: Option<u64>,
 }
 
-impl Layout {
+impl PublishLayout {
     /// Every layout, in menu order.
-    pub const ALL: [Layout; 4] = [Layout::Store, Layout::HuggingFace, Layout::Zenodo, Layout::SourceCooperative];
+    pub const ALL: [PublishLayout; 4] =
+        [PublishLayout::Store, PublishLayout::HuggingFace, PublishLayout::Zenodo, PublishLayout::SourceCooperative];
 
     /// Name on the command line and in JSON.
     pub fn name(self) -> &'static str {
@@ -99,12 +100,12 @@ impl Layout {
         }
     }
 
-    pub(super) fn limits(self, target: &Path) -> Limits {
+    pub(super) fn limits(self, target: &Path) -> TargetLimits {
         const GB: u64 = 1_000_000_000;
-        let plain = |file_bytes| Limits { file_bytes, recommended_bytes: u64::MAX, files: None, total_bytes: None };
+        let plain = |file_bytes| TargetLimits { file_bytes, recommended_bytes: u64::MAX, files: None, total_bytes: None };
         match self {
-            Self::HuggingFace => Limits { recommended_bytes: 20 * GB, files: Some(100_000), ..plain(50 * GB) },
-            Self::Zenodo => Limits { files: Some(100), total_bytes: Some(50 * GB), ..plain(50 * GB) },
+            Self::HuggingFace => TargetLimits { recommended_bytes: 20 * GB, files: Some(100_000), ..plain(50 * GB) },
+            Self::Zenodo => TargetLimits { files: Some(100), total_bytes: Some(50 * GB), ..plain(50 * GB) },
             Self::SourceCooperative => plain(5 << 40),
             Self::Store => match Address::of(target).map(|address| address.scheme) {
                 Some(Scheme::S3 | Scheme::Gs) => plain(5 << 40),
@@ -115,7 +116,7 @@ impl Layout {
     }
 
     /// Adapts the documents to the layout, and adds those of its own.
-    pub(super) fn adapt(self, documents: &mut Vec<Document>, collection: &Collection, samples: u64) {
+    pub(super) fn adapt(self, documents: &mut Vec<CatalogueDocument>, collection: &Collection, samples: u64) {
         match self {
             Self::HuggingFace => {
                 if let Some(card) = documents.iter_mut().find(|document| document.name == "README.md") {
@@ -133,7 +134,7 @@ impl Layout {
             Self::Zenodo => {
                 let mut bytes = serde_json::to_vec_pretty(&deposit(collection)).unwrap_or_default();
                 bytes.push(b'\n');
-                documents.push(Document { name: DEPOSIT.into(), bytes });
+                documents.push(CatalogueDocument { name: DEPOSIT.into(), bytes });
             }
             Self::Store => {}
         }
@@ -286,9 +287,11 @@ mod tests {
 
     #[test]
     fn the_card_of_hugging_face_has_its_front_matter_once() {
-        let mut documents =
-            vec![Document { name: "README.md".into(), bytes: b"---\npretty_name: x\n---\n\n# Peru\n\n---\nrest\n".to_vec() }];
-        Layout::HuggingFace.adapt(&mut documents, &collection(), 12_000);
+        let mut documents = vec![CatalogueDocument {
+            name: "README.md".into(),
+            bytes: b"---\npretty_name: x\n---\n\n# Peru\n\n---\nrest\n".to_vec(),
+        }];
+        PublishLayout::HuggingFace.adapt(&mut documents, &collection(), 12_000);
         let text = String::from_utf8(documents.remove(0).bytes).expect("is text");
         let wanted = "---\npretty_name: \"Peru: \\\"cropland\\\"\"\nlicense:\n- \"cc-by-4.0\"\ntask_categories:\n- \"image-segmentation\"\n\
                       - \"other\"\ntags:\n- \"taco\"\n- \"earth-observation\"\n- \"crops\"\n- \"semantic-segmentation\"\n- \"segmentation\"\n\
@@ -306,9 +309,9 @@ mod tests {
 
     #[test]
     fn command_lines_quote_folders_and_hold_no_secret() {
-        for layout in Layout::ALL {
+        for layout in PublishLayout::ALL {
             let lines = layout.upload_commands(Path::new("/out/it's here"), Some("ana/peru")).join("\n");
-            assert_eq!(lines.is_empty(), layout == Layout::Store);
+            assert_eq!(lines.is_empty(), layout == PublishLayout::Store);
             assert!(lines.is_empty() || lines.contains("\"/out/it's here\""), "{lines}");
         }
     }

@@ -1,4 +1,4 @@
-//! Publication of a dataset: [`preflight`] checks the dataset, its metadata and the target. [`publish`] uploads the files, the
+//! Publication of a dataset: [`preflight`] checks the dataset, its metadata and the target. [`PublishRequest`] uploads the files, the
 //! index over parts, the data card and the catalogue documents to an object store or folder, opens the dataset from there by byte
 //! ranges, and returns code that opens it. For Hugging Face, Zenodo and Source Cooperative the files are written to a local folder
 //! in the service's layout; the service's own client uploads them.
@@ -20,10 +20,10 @@ mod send;
 mod snippets;
 mod target;
 
-pub use check::{Check, CheckGroup, CheckKind, CheckLevel, Mend};
-pub use cost::{Cost, LISTED, Prices, Rates};
-pub use layout::Layout;
-pub use opened::Opened;
+pub use check::{CheckGroup, CheckKind, CheckLevel, Mend, PublishCheck};
+pub use cost::{Cost, LISTED, Prices, StoreRates};
+pub use layout::PublishLayout;
+pub use opened::OpenedPublication;
 pub use prepared::{PlannedFiles, Preflight, preflight};
 pub use request::PublishRequest;
 pub use send::{Publication, Published};

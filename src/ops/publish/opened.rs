@@ -21,7 +21,7 @@ const BYTES: u64 = 4 << 20;
 
 /// Requests, bytes and time of opening a published dataset.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Opened {
+pub struct OpenedPublication {
     /// Path or address that was opened.
     pub path: PathBuf,
     /// Number of requests until the levels were read; 0 for a local folder.
@@ -46,7 +46,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// [`Kind::Damaged`] when rows or bytes differ; when it can't be opened.
-pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobContext) -> Result<Opened> {
+pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobContext) -> Result<OpenedPublication> {
     ctx.stage(tr!("Opening it from there"), None);
     let (before, started) = (traffic_here(), Instant::now());
     let reader = container::open(path, ctx)?;
@@ -58,7 +58,7 @@ pub(super) fn open_published(path: &Path, own: &dyn ContainerReader, ctx: &JobCo
     }
     let (compared, compared_bytes) = compare(path, reader.as_ref(), own, ctx)?;
     let all = traffic_here();
-    Ok(Opened {
+    Ok(OpenedPublication {
         path: path.to_owned(),
         requests: after.requests.saturating_sub(before.requests),
         bytes: after.bytes.saturating_sub(before.bytes),

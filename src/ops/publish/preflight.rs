@@ -1,4 +1,4 @@
-//! The checks before a publication, each of which returns one [`Check`]. Writes nothing, and only reads from the target.
+//! The checks before a publication, each of which returns one [`PublishCheck`]. Writes nothing, and only reads from the target.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::path::Path;
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::check::{Check, CheckKind, CheckLevel, Mend};
-use super::contents::Contents;
+use super::check::{CheckKind, CheckLevel, Mend, PublishCheck};
+use super::contents::PublishedContents;
 use super::cost::Cost;
-use super::layout::Layout;
+use super::layout::PublishLayout;
 use super::private_text::{KINDS, PrivateText};
 use super::request::PublishRequest;
 use super::target::TargetState;
@@ -68,7 +68,7 @@ const LISTED: usize = 5;
 pub(super) struct Subject<'a> {
     pub request: &'a PublishRequest,
     pub reader: &'a dyn ContainerReader,
-    pub contents: &'a Contents,
+    pub contents: &'a PublishedContents,
     /// Names of all files below the target, in the order in which they are sent.
     pub names: &'a [String],
     /// State of the target, or the reason why it can't be used.
@@ -81,7 +81,7 @@ impl Subject<'_> {
     ///
     /// # Errors
     /// When the dataset can't be read, or the job is cancelled.
-    pub fn checks(&self, ctx: &JobContext) -> Result<Vec<Check>> {
+    pub fn checks(&self, ctx: &JobContext) -> Result<Vec<PublishCheck>> {
         let collection = self.reader.collection();
         let mut checks = Vec::new();
         ctx.stage(tr!("Checking the rules"), None);
@@ -108,7 +108,7 @@ impl Subject<'_> {
     }
 
     /// Row groups and order of the level tables, from their footers.
-    fn tables(&self) -> Check {
+    fn tables(&self) -> PublishCheck {
         let kind = CheckKind::Tables;
         let layouts = table_layouts(self.reader);
         let rows = layouts.iter().map(|layout| layout.rows).max().unwrap_or(0);
@@ -116,14 +116,14 @@ impl Subject<'_> {
             layouts.iter().map(|layout| (layout.level, layout.advice())).filter(|(_, advice)| !advice.is_empty()).collect();
         if advice.is_empty() {
             let groups: usize = layouts.iter().map(|layout| layout.groups).sum();
-            return Check::pass(kind, tr!("Row groups of the level tables suit readers")).figure(groups.to_string());
+            return PublishCheck::pass(kind, tr!("Row groups of the level tables suit readers")).figure(groups.to_string());
         }
         let sentence = |level: &usize, one: &Advice| {
             let advice = one.sentence();
             tr!("level {level}: {advice}", level, advice)
         };
         let places = advice.iter().flat_map(|(level, list)| list.iter().map(move |one| sentence(level, one)));
-        Check::warning(kind, tr!("Large level tables are slow to filter as they are"), Mend::Tables)
+        PublishCheck::warning(kind, tr!("Large level tables are slow to filter as they are"), Mend::Tables)
             .figure(rows.to_string())
             .at(places)
     }
@@ -135,7 +135,7 @@ impl Subject<'_> {
         (0..levels.count()).flat_map(of).filter(|(_, name, _)| !name.starts_with("internal:")).collect()
     }
 
-    fn described(&self, columns: &[(usize, String, DataType)]) -> Check {
+    fn described(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
         let kind = CheckKind::Columns;
         let own: Vec<_> = columns.iter().filter(|(_, name, _)| !["id", "type", "path"].contains(&name.as_str())).collect();
         let schema = self.reader.collection().get("taco:field_schema");
@@ -147,31 +147,31 @@ impl Subject<'_> {
         let without: Vec<_> = own.iter().filter(|(level, name, _)| !is_described(*level, name)).collect();
         let (n, all) = (without.len(), own.len());
         match without.first() {
-            None => Check::pass(kind, tr!("Every column has a description")).figure(all.to_string()),
+            None => PublishCheck::pass(kind, tr!("Every column has a description")).figure(all.to_string()),
             Some((level, name, _)) => {
                 let message =
                     tr_n!(n, "{n} of {all} columns has no description", "{n} of {all} columns have no description", n, all);
                 let places = without.iter().map(|(level, name, _)| format!("level{level} {name}"));
-                Check::warning(kind, message, Mend::Column { level: *level, name: name.clone() }).at(places)
+                PublishCheck::warning(kind, message, Mend::Column { level: *level, name: name.clone() }).at(places)
             }
         }
     }
 
-    fn statistics(&self, columns: &[(usize, String, DataType)]) -> Check {
+    fn statistics(&self, columns: &[(usize, String, DataType)]) -> PublishCheck {
         let kind = CheckKind::Statistics;
         let found = columns.iter().find(|(_, name, _)| STATISTICS.contains(&name.as_str()));
         match found {
             Some((level, name, _)) => {
-                Check::pass(kind, tr!("Statistics of the rasters are present")).figure(format!("level{level} {name}"))
+                PublishCheck::pass(kind, tr!("Statistics of the rasters are present")).figure(format!("level{level} {name}"))
             }
             None => {
                 let message = tr!("No level has statistics of the rasters: readers have to read all pixels to normalise them");
-                Check::warning(kind, message, Mend::Extension("stats".into()))
+                PublishCheck::warning(kind, message, Mend::Extension("stats".into()))
             }
         }
     }
 
-    fn classes(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<Check> {
+    fn classes(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<PublishCheck> {
         let kind = CheckKind::Classes;
         let is_class = |name: &str| CLASS_COLUMNS.contains(&name.rsplit(':').next().unwrap_or(name).to_lowercase().as_str());
         let found = columns.iter().find(|(_, name, dtype)| is_class(name) && !dtype.is_nested() && !dtype.is_floating());
@@ -184,19 +184,21 @@ impl Subject<'_> {
         let needs = tasks.into_iter().find(|task| task.contains("classification") || task.contains("segmentation"));
         let has_shares = columns.iter().any(|(_, name, _)| name == STATISTICS[0]);
         Ok(match needs {
-            None => Check::pass(kind, tr!("No task with classes")),
-            Some(_) if has_shares => Check::pass(kind, tr!("Shares of the classes are in the statistics")).figure(STATISTICS[0]),
+            None => PublishCheck::pass(kind, tr!("No task with classes")),
+            Some(_) if has_shares => {
+                PublishCheck::pass(kind, tr!("Shares of the classes are in the statistics")).figure(STATISTICS[0])
+            }
             Some(task) => {
                 let message = tr!("The task is {task}, and no column states classes or their shares", task);
-                Check::warning(kind, message, Mend::Extension("stats".into()))
+                PublishCheck::warning(kind, message, Mend::Extension("stats".into()))
             }
         })
     }
 
     /// Checks every text of the collection and the levels for private content.
-    fn private(&self, ctx: &JobContext) -> Result<Vec<Check>> {
+    fn private(&self, ctx: &JobContext) -> Result<Vec<PublishCheck>> {
         let recogniser = PrivateText::of_environment();
-        let mut found = Found::default();
+        let mut found = PrivateTexts::default();
         self.collections(&mut |collection| look_at_collection(collection, &recogniser, &mut found), ctx)?;
         let is_made = |name: &str| matches!(self.reader.physical(), Physical::Joined(_)) && MADE.contains(&name);
         let levels = self.reader.levels();
@@ -249,34 +251,34 @@ impl Subject<'_> {
         Ok(())
     }
 
-    fn leakage(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<Check> {
+    fn leakage(&self, columns: &[(usize, String, DataType)], ctx: &JobContext) -> Result<PublishCheck> {
         let kind = CheckKind::Leakage;
         let request = LeakageRequest::default();
         if !columns.iter().any(|(_, name, _)| *name == request.column) {
-            return Ok(Check::pass(kind, tr!("The dataset has no split")));
+            return Ok(PublishCheck::pass(kind, tr!("The dataset has no split")));
         }
         let found = leakage_of_container(self.reader, &request, ctx)?;
         let parts = found.parts.iter().map(|part| format!("{} {}", part.name, part.samples)).collect::<Vec<_>>().join(", ");
         let check = if !found.content.is_empty() {
-            Check::blocks(kind, tr!("Parts of the split have samples with the same bytes"), Mend::Split)
+            PublishCheck::blocks(kind, tr!("Parts of the split have samples with the same bytes"), Mend::Split)
         } else if found.leaks() {
-            Check::warning(kind, tr!("Parts of the split cover the same ground"), Mend::Split)
+            PublishCheck::warning(kind, tr!("Parts of the split cover the same ground"), Mend::Split)
         } else if found.unknown.is_empty() && found.complete {
-            Check::pass(kind, tr!("Parts of the split share no ground and no bytes"))
+            PublishCheck::pass(kind, tr!("Parts of the split share no ground and no bytes"))
         } else {
-            Check::pass(kind, tr!("No leak was found in what could be compared")).at(found.unknown.iter().cloned())
+            PublishCheck::pass(kind, tr!("No leak was found in what could be compared")).at(found.unknown.iter().cloned())
         };
         Ok(check.figure(parts).at(found.lines()))
     }
 
-    fn file_names(&self) -> Check {
+    fn file_names(&self) -> PublishCheck {
         let kind = CheckKind::Names;
         let data: Vec<&str> = self.contents.data.iter().map(|file| file.name.as_str()).collect();
         if self.contents.has_parts
             && let Some((one, other)) = unsorted(&data)
         {
             let message = tr!("Names of parts sort as {one}, {other}: write their numbers with leading zeros", one, other);
-            return Check::warning(kind, message, Mend::Parts);
+            return PublishCheck::warning(kind, message, Mend::Parts);
         }
         // Only the first component is chosen by the user; names below it follow from the format.
         let folder = |name: &&str| name.split('/').next().unwrap_or_default().to_owned();
@@ -287,16 +289,20 @@ impl Subject<'_> {
                 "The name {odd} has letters that addresses have to encode: use a-z, 0-9, . _ and -",
                 odd = odd.printable_line()
             );
-            return Check::warning(kind, message, Mend::Parts);
+            return PublishCheck::warning(kind, message, Mend::Parts);
         }
         if !self.contents.left_out.is_empty() {
             let left = self.contents.left_out.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
-            return Check::warning(kind, tr!("Files that are no part of the dataset stay behind: {left}", left), Mend::Parts);
+            return PublishCheck::warning(
+                kind,
+                tr!("Files that are no part of the dataset stay behind: {left}", left),
+                Mend::Parts,
+            );
         }
-        Check::pass(kind, tr!("Names of files sort, and need no encoding"))
+        PublishCheck::pass(kind, tr!("Names of files sort, and need no encoding"))
     }
 
-    fn sizes(&self) -> Check {
+    fn sizes(&self) -> PublishCheck {
         let kind = CheckKind::Sizes;
         let data = &self.contents.data;
         let total: u64 = data.iter().map(|file| file.size_bytes).sum();
@@ -307,21 +313,21 @@ impl Subject<'_> {
         let (count, limit) = (self.names.len() as u64, size_text(limits.file_bytes));
         if largest > limits.file_bytes {
             let message = tr!("{name} is larger than {limit}, the most that the target takes", name, limit);
-            return Check::blocks(kind, message, Mend::Parts).figure(figure);
+            return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if let Some(most) = limits.files.filter(|most| count > *most) {
             let message = tr!("{count} files, and the target takes {most}", count, most);
-            return Check::blocks(kind, message, Mend::Parts).figure(figure);
+            return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if let Some(most) = limits.total_bytes.filter(|most| total > *most) {
             let message = tr!("{size} in all, and the target takes {most}", size = size_text(total), most = size_text(most));
-            return Check::blocks(kind, message, Mend::Parts).figure(figure);
+            return PublishCheck::blocks(kind, message, Mend::Parts).figure(figure);
         }
         if largest > LARGE.min(limits.recommended_bytes) {
             let limit = size_text(LARGE.min(limits.recommended_bytes));
             let message =
                 tr!("{name} is larger than {limit}: a transfer that breaks is long, and stores copy it in parts", name, limit);
-            return Check::warning(kind, message, Mend::Parts).figure(figure);
+            return PublishCheck::warning(kind, message, Mend::Parts).figure(figure);
         }
         let parts = data.len();
         if self.contents.has_parts && parts > FEW && total / (parts as u64) < SMALL {
@@ -330,32 +336,32 @@ impl Subject<'_> {
                 parts,
                 size = size_text(total / parts as u64)
             );
-            return Check::warning(kind, message, Mend::Parts).figure(figure);
+            return PublishCheck::warning(kind, message, Mend::Parts).figure(figure);
         }
-        Check::pass(kind, tr!("Files have sizes that stores and readers handle well")).figure(figure)
+        PublishCheck::pass(kind, tr!("Files have sizes that stores and readers handle well")).figure(figure)
     }
 
-    fn target_check(&self) -> Check {
+    fn target_check(&self) -> PublishCheck {
         let kind = CheckKind::Target;
         let place = self.request.target.display().to_string();
-        if self.request.layout != Layout::Store && is_remote(&self.request.target) {
+        if self.request.layout != PublishLayout::Store && is_remote(&self.request.target) {
             let message = tr!("The files of {layout} are written to a local folder", layout = self.request.layout.title());
-            return Check::blocks(kind, message, Mend::Target).figure(place);
+            return PublishCheck::blocks(kind, message, Mend::Target).figure(place);
         }
         let state = match self.target {
             Ok(state) => state,
-            Err(error) => return Check::blocks(kind, error.report().replace('\n', " "), Mend::Target).figure(place),
+            Err(error) => return PublishCheck::blocks(kind, error.report().replace('\n', " "), Mend::Target).figure(place),
         };
         if let Some(inside) = self.source_in_target() {
             let message = tr!("The dataset itself is in the target: {path}", path = inside);
-            return Check::blocks(kind, message, Mend::Target).figure(place);
+            return PublishCheck::blocks(kind, message, Mend::Target).figure(place);
         }
         let own: BTreeSet<&str> = self.names.iter().map(String::as_str).collect();
         let others: Vec<&String> = state.names.iter().filter(|name| !own.contains(name.as_str())).collect();
         let (n, left) = (others.len(), state.names.len() - others.len());
         if n > 0 {
             let message = tr_n!(n, "The target has {n} other file", "The target has {n} other files", n);
-            return Check::warning(kind, message, Mend::Target).figure(place).at(others.into_iter().take(LISTED).cloned());
+            return PublishCheck::warning(kind, message, Mend::Target).figure(place).at(others.into_iter().take(LISTED).cloned());
         }
         if left > 0 && state.published.is_none() {
             let message = tr_n!(
@@ -364,11 +370,11 @@ impl Subject<'_> {
                 "{left} files of a publication that did not finish are kept where their bytes are the same",
                 left
             );
-            return Check::pass(kind, message).figure(place);
+            return PublishCheck::pass(kind, message).figure(place);
         }
         match left {
-            0 => Check::pass(kind, tr!("The target is empty")).figure(place),
-            _ => Check::pass(kind, tr!("The target has a publication of this dataset")).figure(place),
+            0 => PublishCheck::pass(kind, tr!("The target is empty")).figure(place),
+            _ => PublishCheck::pass(kind, tr!("The target has a publication of this dataset")).figure(place),
         }
     }
 
@@ -383,11 +389,11 @@ impl Subject<'_> {
         all.into_iter().find(|file| inside(&file.path)).map(|file| file.path.display().to_string())
     }
 
-    fn version(&self) -> Check {
+    fn version(&self) -> PublishCheck {
         let kind = CheckKind::Version;
         let (id, version) = (self.reader.collection().id(), self.reader.collection().text("dataset_version"));
         let Some(published) = self.target.as_ref().ok().and_then(|state| state.published.as_ref()) else {
-            return Check::pass(kind, tr!("The version was not published there before")).figure(version);
+            return PublishCheck::pass(kind, tr!("The version was not published there before")).figure(version);
         };
         let mend = Mend::Field("dataset_version".into());
         let (check, message) = match (published.id == id, published.version == version) {
@@ -403,28 +409,30 @@ impl Subject<'_> {
             ),
         };
         let made = match self.request.overwrite {
-            true => Check::warning(kind, message, check),
-            false => Check::blocks(kind, message, check),
+            true => PublishCheck::warning(kind, message, check),
+            false => PublishCheck::blocks(kind, message, check),
         };
         made.figure(version)
     }
 
-    fn costs(&self) -> Check {
+    fn costs(&self) -> PublishCheck {
         let kind = CheckKind::Cost;
         let figure = format!("${:.2}", self.cost.month);
         match self.cost.rates.limit_month {
             Some(limit) if self.cost.is_above_limit() => {
                 let message = tr!("A month costs more than your limit of ${limit}", limit = format!("{limit:.2}"));
-                Check::warning(kind, message, Mend::Prices).figure(figure)
+                PublishCheck::warning(kind, message, Mend::Prices).figure(figure)
             }
-            Some(limit) => Check::pass(kind, tr!("A month costs less than your limit of ${limit}", limit = format!("{limit:.2}")))
-                .figure(figure),
-            None => Check::pass(kind, tr!("Estimated cost of a month")).figure(figure),
+            Some(limit) => {
+                PublishCheck::pass(kind, tr!("A month costs less than your limit of ${limit}", limit = format!("{limit:.2}")))
+                    .figure(figure)
+            }
+            None => PublishCheck::pass(kind, tr!("Estimated cost of a month")).figure(figure),
         }
     }
 }
 
-fn rules(kind: CheckKind, report: &Report) -> Check {
+fn rules(kind: CheckKind, report: &Report) -> PublishCheck {
     let (errors, warnings) = (report.errors(), report.warnings());
     let listed = |severity: Severity| {
         let own = report.findings.iter().filter(move |finding| finding.severity == severity);
@@ -437,7 +445,7 @@ fn rules(kind: CheckKind, report: &Report) -> Check {
             true => tr_n!(n, "{n} rule of the specification is broken", "{n} rules of the specification are broken", n),
             false => tr_n!(n, "{n} rule of the official tools is broken", "{n} rules of the official tools are broken", n),
         };
-        return Check::blocks(kind, message, Mend::Findings).at(listed(Severity::Error));
+        return PublishCheck::blocks(kind, message, Mend::Findings).at(listed(Severity::Error));
     }
     if warnings > 0 {
         let n = warnings;
@@ -445,9 +453,9 @@ fn rules(kind: CheckKind, report: &Report) -> Check {
             true => tr_n!(n, "{n} warning by the specification", "{n} warnings by the specification", n),
             false => tr_n!(n, "{n} warning by the official tools", "{n} warnings by the official tools", n),
         };
-        return Check::warning(kind, message, Mend::Findings).at(listed(Severity::Warning));
+        return PublishCheck::warning(kind, message, Mend::Findings).at(listed(Severity::Warning));
     }
-    Check::pass(kind, if spec { tr!("Rules of the specification hold") } else { tr!("Rules of the official tools hold") })
+    PublishCheck::pass(kind, if spec { tr!("Rules of the specification hold") } else { tr!("Rules of the official tools hold") })
 }
 
 /// True for a placeholder.
@@ -456,28 +464,28 @@ fn is_filler(text: &str) -> bool {
     plain.is_empty() || FILLERS.contains(&plain.as_str()) || plain.starts_with('<') && plain.ends_with('>')
 }
 
-fn licence(collection: &Collection) -> Check {
+fn licence(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Licence, || Mend::Field("licenses".into()));
     let list: Vec<&str> =
         collection.get("licenses").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
     let figure = list.join(", ");
     if list.is_empty() {
-        return Check::blocks(kind, tr!("The dataset has no licence: nobody may use it"), mend());
+        return PublishCheck::blocks(kind, tr!("The dataset has no licence: nobody may use it"), mend());
     }
     if list.iter().any(|licence| *licence == UNKNOWN_LICENCE || is_filler(licence)) {
-        return Check::blocks(kind, tr!("The licence is a placeholder"), mend()).figure(figure);
+        return PublishCheck::blocks(kind, tr!("The licence is a placeholder"), mend()).figure(figure);
     }
     match list.iter().find(|licence| spdx::license_id(licence).is_none()) {
         Some(other) => {
             let message =
                 tr!("The licence {other} is no SPDX identifier, so that catalogues can't name it", other = other.printable_line());
-            Check::warning(kind, message, mend()).figure(figure)
+            PublishCheck::warning(kind, message, mend()).figure(figure)
         }
-        None => Check::pass(kind, tr!("The licence is set")).figure(figure),
+        None => PublishCheck::pass(kind, tr!("The licence is set")).figure(figure),
     }
 }
 
-fn providers(collection: &Collection) -> Check {
+fn providers(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Providers, || Mend::Field("providers".into()));
     let list: Vec<&Json> = collection.get("providers").and_then(Json::as_array).into_iter().flatten().collect();
     let name = |provider: &&&Json| {
@@ -486,51 +494,51 @@ fn providers(collection: &Collection) -> Check {
     };
     let names: Vec<String> = list.iter().map(|provider| name(&provider)).collect();
     if names.is_empty() {
-        return Check::blocks(kind, tr!("The dataset has no provider: nobody answers for it"), mend());
+        return PublishCheck::blocks(kind, tr!("The dataset has no provider: nobody answers for it"), mend());
     }
     match names.iter().any(|name| *name == UNKNOWN_PROVIDER || is_filler(name)) {
-        true => Check::blocks(kind, tr!("A provider is a placeholder"), mend()).figure(names.join(", ")),
-        false => Check::pass(kind, tr!("Providers are set")).figure(names.join(", ")),
+        true => PublishCheck::blocks(kind, tr!("A provider is a placeholder"), mend()).figure(names.join(", ")),
+        false => PublishCheck::pass(kind, tr!("Providers are set")).figure(names.join(", ")),
     }
 }
 
-fn description(collection: &Collection) -> Check {
+fn description(collection: &Collection) -> PublishCheck {
     let (kind, mend) = (CheckKind::Description, || Mend::Field("description".into()));
     let text = collection.text("description").trim();
     let length = text.chars().count();
     let figure = tr_n!(length, "{n} character", "{n} characters", n = length);
     if is_filler(text) || collection.placeholders().contains(&"description") {
-        return Check::blocks(kind, tr!("The description is a placeholder"), mend()).figure(figure);
+        return PublishCheck::blocks(kind, tr!("The description is a placeholder"), mend()).figure(figure);
     }
     let (least, most) = (DESCRIPTION.start(), DESCRIPTION.end());
     match DESCRIPTION.contains(&length) {
-        true => Check::pass(kind, tr!("The description has a good length")).figure(figure),
+        true => PublishCheck::pass(kind, tr!("The description has a good length")).figure(figure),
         false if length < *least => {
             let message =
                 tr!("The description has less than {least} characters: say what it is, of where and when, and what for", least);
-            Check::warning(kind, message, mend()).figure(figure)
+            PublishCheck::warning(kind, message, mend()).figure(figure)
         }
         false => {
             let message = tr!("The description has more than {most} characters: catalogues cut it", most);
-            Check::warning(kind, message, mend()).figure(figure)
+            PublishCheck::warning(kind, message, mend()).figure(figure)
         }
     }
 }
 
-fn extent(collection: &Collection) -> Check {
+fn extent(collection: &Collection) -> PublishCheck {
     let kind = CheckKind::Extent;
     match ExtentOrigin::of(collection) {
         None | Some(ExtentOrigin::Unknown) => {
             let message = tr!("The extent is unknown: no search by place or time finds the dataset");
-            Check::warning(kind, message, Mend::Field("extent".into()))
+            PublishCheck::warning(kind, message, Mend::Field("extent".into()))
         }
-        Some(ExtentOrigin::Samples) => Check::pass(kind, tr!("The extent is that of the samples")),
-        Some(ExtentOrigin::Stated) => Check::pass(kind, tr!("The extent is stated")),
+        Some(ExtentOrigin::Samples) => PublishCheck::pass(kind, tr!("The extent is that of the samples")),
+        Some(ExtentOrigin::Stated) => PublishCheck::pass(kind, tr!("The extent is stated")),
     }
 }
 
 /// The balance of a column of classes.
-fn balance(summary: &ColumnSummary, level: usize) -> Check {
+fn balance(summary: &ColumnSummary, level: usize) -> PublishCheck {
     let kind = CheckKind::Classes;
     let place = format!("level{level} {}", summary.name);
     let rows = summary.rows.saturating_sub(summary.nulls).max(1);
@@ -543,15 +551,15 @@ fn balance(summary: &ColumnSummary, level: usize) -> Check {
     let check = match (summary.top.first(), summary.top.last()) {
         (Some((common, most)), Some((rare, least))) if (*least as f64) < *most as f64 * RARE => {
             let message = tr!("Class {rare} has {least} samples, class {common} has {most}", rare, least, common, most);
-            Check::warning(kind, message, Mend::Column { level, name: summary.name.clone() })
+            PublishCheck::warning(kind, message, Mend::Column { level, name: summary.name.clone() })
         }
-        _ => Check::pass(kind, tr_n!(n, "{n} class, with its share", "{n} classes, with their shares", n)),
+        _ => PublishCheck::pass(kind, tr_n!(n, "{n} class, with its share", "{n} classes, with their shares", n)),
     };
     check.figure(place).at(shares)
 }
 
 /// Checks every text of a collection for private content. Contacts may have e-mail addresses.
-fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: &mut Found) {
+fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: &mut PrivateTexts) {
     for (key, value) in &collection.fields {
         let is_contact = ["providers", "curators"].contains(&key.as_str());
         texts_of(value, &mut |text| {
@@ -564,9 +572,9 @@ fn look_at_collection(collection: &Collection, recogniser: &PrivateText, found: 
 
 /// Private texts by kind and location: their number, and the first one.
 #[derive(Default)]
-struct Found(BTreeMap<CheckKind, Vec<(Mend, u64, String)>>);
+struct PrivateTexts(BTreeMap<CheckKind, Vec<(Mend, u64, String)>>);
 
-impl Found {
+impl PrivateTexts {
     fn add(&mut self, kind: CheckKind, place: Mend, text: &str) {
         let places = self.0.entry(kind).or_default();
         match places.iter_mut().find(|(known, ..)| *known == place) {
@@ -575,9 +583,9 @@ impl Found {
         }
     }
 
-    fn check(&self, kind: CheckKind) -> Check {
+    fn check(&self, kind: CheckKind) -> PublishCheck {
         let Some((places, (first, ..))) = self.0.get(&kind).and_then(|places| Some((places, places.first()?))) else {
-            return Check::pass(
+            return PublishCheck::pass(
                 kind,
                 match kind {
                     CheckKind::UserNames => tr!("No name of a user of this machine"),
@@ -603,13 +611,15 @@ impl Found {
             tr_n!(*count, "{at}: {n} value{first}", "{at}: {n} values{first}", at, n = count, first)
         });
         let made = match kind {
-            CheckKind::Paths => Check::blocks(kind, tr!("{name} shows folders of a machine", name), first.clone()),
-            CheckKind::Credentials => Check::blocks(kind, tr!("{name} has credentials or signed links", name), first.clone()),
-            CheckKind::UserNames => Check::blocks(kind, tr!("{name} shows the name of a user", name), first.clone()),
-            CheckKind::PrivateLinks => {
-                Check::warning(kind, tr!("{name} has links that only a private network reaches", name), first.clone())
+            CheckKind::Paths => PublishCheck::blocks(kind, tr!("{name} shows folders of a machine", name), first.clone()),
+            CheckKind::Credentials => {
+                PublishCheck::blocks(kind, tr!("{name} has credentials or signed links", name), first.clone())
             }
-            _ => Check::warning(kind, tr!("{name} has e-mail addresses", name), first.clone()),
+            CheckKind::UserNames => PublishCheck::blocks(kind, tr!("{name} shows the name of a user", name), first.clone()),
+            CheckKind::PrivateLinks => {
+                PublishCheck::warning(kind, tr!("{name} has links that only a private network reaches", name), first.clone())
+            }
+            _ => PublishCheck::warning(kind, tr!("{name} has e-mail addresses", name), first.clone()),
         };
         made.at(lines)
     }

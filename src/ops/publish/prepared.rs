@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::check::{Check, CheckLevel};
-use super::contents::{Contents, SourceFile, contents_of};
-use super::cost::{Cost, Rates};
+use super::check::{CheckLevel, PublishCheck};
+use super::contents::{PublishedContents, SourceFile, contents_of};
+use super::cost::{Cost, StoreRates};
 use super::documents;
 use super::preflight::{Subject, files_of};
 use super::request::PublishRequest;
@@ -37,7 +37,7 @@ pub struct Preflight {
     /// The target.
     pub target: PathBuf,
     /// The checks, in the order of [`super::CheckKind::ALL`].
-    pub checks: Vec<Check>,
+    pub checks: Vec<PublishCheck>,
     /// The files, in groups.
     pub files: Vec<PlannedFiles>,
     /// Size of the dataset in bytes, without generated files.
@@ -66,13 +66,13 @@ impl Preflight {
 pub fn preflight(request: &PublishRequest, ctx: &JobContext) -> Result<Preflight> {
     let request = request.settled()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
-    Prepared::new(&request, reader.as_ref(), ctx)?.preflight(reader.as_ref(), ctx)
+    PreparedPublication::new(&request, reader.as_ref(), ctx)?.preflight(reader.as_ref(), ctx)
 }
 
 /// Planned files of a publication.
-pub(super) struct Prepared<'a> {
+pub(super) struct PreparedPublication<'a> {
     pub request: &'a PublishRequest,
-    pub contents: Contents,
+    pub contents: PublishedContents,
     /// Formats of the indexes over parts.
     pub indexes: Vec<Format>,
     /// Name below the target by which the published dataset is opened.
@@ -83,7 +83,7 @@ pub(super) struct Prepared<'a> {
     pub version: DatasetVersion,
 }
 
-impl<'a> Prepared<'a> {
+impl<'a> PreparedPublication<'a> {
     pub fn new(request: &'a PublishRequest, reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         let contents = contents_of(reader, ctx)?;
         let indexes = if contents.has_parts { request.layout.indexes().to_vec() } else { Vec::new() };
@@ -131,7 +131,7 @@ impl<'a> Prepared<'a> {
         let size_bytes = self.contents.data.iter().chain(&self.contents.first_read).map(|file| file.size_bytes).sum();
         let requests = self.contents.data.iter().map(|file| object_requests(file.size_bytes)).sum::<u64>();
         let made = (self.names.len() - self.contents.data.len()) as u64;
-        let rates = Rates::of(&self.request.target, &self.request.prices);
+        let rates = StoreRates::of(&self.request.target, &self.request.prices);
         let cost = Cost::new(rates, size_bytes, files_of(reader, ctx)?, requests + made);
         let subject =
             Subject { request: self.request, reader, contents: &self.contents, names: &self.names, target: &target, cost: &cost };
@@ -174,7 +174,7 @@ impl<'a> Prepared<'a> {
 }
 
 /// The version of the files that are sent, which is the one that `reader` has opened.
-fn version_of(reader: &dyn ContainerReader, contents: &Contents) -> Result<DatasetVersion> {
+fn version_of(reader: &dyn ContainerReader, contents: &PublishedContents) -> Result<DatasetVersion> {
     let paths = || contents.data.iter().chain(&contents.first_read).map(|file| file.path.as_path());
     let version = DatasetVersion::of_files(paths())?;
     reader.expect_unchanged()?;

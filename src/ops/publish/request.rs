@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check::CheckKind;
 use super::cost::Prices;
-use super::layout::Layout;
+use super::layout::PublishLayout;
 use crate::container::OpenOptions;
 use crate::error::{Error, Result};
 use crate::model::Address;
@@ -29,7 +29,7 @@ pub struct PublishRequest {
     pub target: PathBuf,
     /// Layout of the target: plain, or that of a hosting service.
     #[serde(default)]
-    pub layout: Layout,
+    pub layout: PublishLayout,
     /// OWNER/NAME at Hugging Face or Source Cooperative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repository: Option<String>,
@@ -80,7 +80,7 @@ impl PublishRequest {
                 words.extend([option.to_owned(), value]);
             }
         };
-        add("--layout", (self.layout != Layout::default()).then(|| self.layout.name().to_owned()));
+        add("--layout", (self.layout != PublishLayout::default()).then(|| self.layout.name().to_owned()));
         add("--repository", self.repository.clone());
         add("--url", self.url.clone());
         let accepted: Vec<&str> = self.accept.iter().map(|kind| kind.name()).collect();
@@ -119,13 +119,13 @@ mod tests {
             PublishRequest { input: "a b.tacozip".into(), target: "s3://b/set/1.0.0".into(), ..PublishRequest::default() };
         let wanted = "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0";
         assert_eq!(request.command_line().as_deref(), Some(wanted));
-        request.layout = Layout::HuggingFace;
+        request.layout = PublishLayout::HuggingFace;
         request.repository = Some("ana/peru".into());
         request.accept = vec![CheckKind::Licence, CheckKind::Leakage];
         request.overwrite = true;
         let wanted = format!(
             "taco-studio publish 'a b.tacozip' s3://b/set/1.0.0 --layout {} --repository ana/peru --accept '{},{}' --overwrite",
-            Layout::HuggingFace.name(),
+            PublishLayout::HuggingFace.name(),
             CheckKind::Licence.name(),
             CheckKind::Leakage.name()
         );

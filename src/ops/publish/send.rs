@@ -13,8 +13,8 @@ use tempfile::TempDir;
 
 use super::contents::SourceFile;
 use super::documents::documents_of;
-use super::opened::{Opened, open_published};
-use super::prepared::{Preflight, Prepared, index_name};
+use super::opened::{OpenedPublication, open_published};
+use super::prepared::{Preflight, PreparedPublication, index_name};
 use super::request::PublishRequest;
 use super::snippets::{Snippet, snippets};
 use crate::container::{
@@ -52,7 +52,7 @@ pub struct Published {
     /// Duration in seconds.
     pub seconds: f64,
     /// The published dataset as opened from `address`.
-    pub opened: Opened,
+    pub opened: OpenedPublication,
     /// Code that opens it.
     pub snippets: Vec<Snippet>,
     /// Command lines of the layout's own client, which upload the files; empty where the studio has sent them.
@@ -60,12 +60,12 @@ pub struct Published {
 }
 
 /// Source of the bytes of a published file.
-enum Source {
+enum FileSource {
     File(PathBuf, u64),
     Memory(Bytes),
 }
 
-impl Source {
+impl FileSource {
     fn size_bytes(&self) -> u64 {
         match self {
             Self::File(_, size) => *size,
@@ -77,12 +77,12 @@ impl Source {
 /// A file with its path below the target.
 struct NewFile {
     name: String,
-    source: Source,
+    source: FileSource,
 }
 
 impl NewFile {
     fn of(file: &SourceFile) -> Self {
-        Self { name: file.name.clone(), source: Source::File(file.path.clone(), file.size_bytes) }
+        Self { name: file.name.clone(), source: FileSource::File(file.path.clone(), file.size_bytes) }
     }
 }
 
@@ -130,7 +130,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let started = Instant::now();
     let request = &request.settled()?;
     let reader = container::open_with(&request.input, &request.open, ctx)?;
-    let prepared = Prepared::new(request, reader.as_ref(), ctx)?;
+    let prepared = PreparedPublication::new(request, reader.as_ref(), ctx)?;
     let preflight = prepared.preflight(reader.as_ref(), ctx)?;
     if !preflight.may_publish() {
         return Ok(Publication { preflight, published: None });
@@ -148,7 +148,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
     let documents = documents_of(request, described.as_ref(), &prepared.opened_as, ctx)?;
     let documents: Vec<NewFile> = documents
         .into_iter()
-        .map(|document| NewFile { name: document.name, source: Source::Memory(document.bytes.into()) })
+        .map(|document| NewFile { name: document.name, source: FileSource::Memory(document.bytes.into()) })
         .collect();
     let data: Vec<NewFile> = prepared.contents.data.iter().map(NewFile::of).collect();
     let has_first = !prepared.contents.first_read.is_empty();
@@ -212,7 +212,7 @@ fn publish(request: &PublishRequest, ctx: &JobContext) -> Result<Publication> {
                 .map_err(|error| prepared.version.explain(error.at_path(&request.target)))?;
             prepared.version.expect_unchanged()?;
             folder.finish()?;
-            Opened { path: place_below(&request.target, &prepared.opened_as), ..opened }
+            OpenedPublication { path: place_below(&request.target, &prepared.opened_as), ..opened }
         }
     };
     let address = match request.public() {
@@ -247,7 +247,7 @@ struct Indexes {
 }
 
 /// Indexes of the layout: an existing one is reused, others are written to `folder`.
-fn indexes(prepared: &Prepared<'_>, folder: &Path, ctx: &JobContext) -> Result<Indexes> {
+fn indexes(prepared: &PreparedPublication<'_>, folder: &Path, ctx: &JobContext) -> Result<Indexes> {
     let mut found = Indexes::default();
     for format in &prepared.indexes {
         let name = index_name(*format);
@@ -275,7 +275,7 @@ fn indexes(prepared: &Prepared<'_>, folder: &Path, ctx: &JobContext) -> Result<I
         for own in names {
             let path = folder.join(&own);
             let size = crate::files::metadata(&path).io_at("read", &path)?.len();
-            found.files.push(NewFile { name: own, source: Source::File(path, size) });
+            found.files.push(NewFile { name: own, source: FileSource::File(path, size) });
         }
         found.opened = Some(built.path);
     }
@@ -287,10 +287,10 @@ fn send(set: &ObjectSet, file: &NewFile, before: impl FnOnce() -> Result<()>, ct
     let size = file.source.size_bytes();
     let sent = match &file.source {
         // Documents, which refer to nothing.
-        Source::Memory(bytes) => set.put(&file.name, bytes.clone())?,
-        Source::File(path, _) => {
+        FileSource::Memory(bytes) => set.put(&file.name, bytes.clone())?,
+        FileSource::File(path, _) => {
             let source = open(path, size)?;
-            if set.has(&file.name, size, &mut Pieces { source: &source, at: 0 })? {
+            if set.has(&file.name, size, &mut FilePieces { source: &source, at: 0 })? {
                 Sent::Kept
             } else {
                 before()?;
@@ -315,12 +315,12 @@ fn copy(file: &NewFile, target: &Path, ctx: &JobContext) -> Result<()> {
     std::fs::create_dir_all(parent).io_at("make a folder", parent)?;
     let mut output = std::fs::File::create_new(target).io_at("write", target)?;
     match &file.source {
-        Source::Memory(bytes) => {
+        FileSource::Memory(bytes) => {
             output.write_all(bytes).io_at("write", target)?;
             ctx.step(bytes.len() as u64);
             ctx.bytes(bytes.len() as u64);
         }
-        Source::File(path, size) => {
+        FileSource::File(path, size) => {
             let source = open(path, *size)?;
             read_all(&source, &mut |piece| output.write_all(piece), ctx)?;
             source.expect_unchanged()?;
@@ -363,12 +363,12 @@ fn read_all(source: &ByteSource, write: &mut dyn FnMut(&[u8]) -> std::io::Result
 }
 
 /// A file as a stream.
-struct Pieces<'a> {
+struct FilePieces<'a> {
     source: &'a ByteSource,
     at: u64,
 }
 
-impl std::io::Read for Pieces<'_> {
+impl std::io::Read for FilePieces<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let length = (self.source.size_bytes() - self.at).min(buffer.len() as u64) as usize;
         self.source.read_into(self.at, &mut buffer[..length])?;

@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::{Value as Json, json};
 
 use super::outlines;
-use super::scenes::Scene;
-use super::surfaces::{Cover, Surface, View};
+use super::scenes::SampleScene;
+use super::surfaces::{Cover, SceneView, Surface};
 use super::terrain::{PIXEL, SIZE, Terrain};
 use crate::error::{IoContext, Result};
 use crate::raster::{NewRaster, Samples, write_geotiff};
@@ -45,11 +45,11 @@ pub fn label_options() -> Json {
 /// # Errors
 /// When a file can't be written.
 pub fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
-    let scene = Scene::numbered(index);
+    let scene = SampleScene::numbered(index);
     let folder = scenes.join(&scene.id);
     std::fs::create_dir_all(&folder).io_at("make a folder of the sample", &folder)?;
     let terrain = Terrain::of(&scene);
-    let [before, after] = [false, true].map(|is_after| View { scene: &scene, terrain: &terrain, is_after });
+    let [before, after] = [false, true].map(|is_after| SceneView { scene: &scene, terrain: &terrain, is_after });
     let [old, new] = [&before, &after].map(surfaces);
     write_optical(&folder.join("before.tif"), &before, &old)?;
     write_optical(&folder.join("after.tif"), &after, &new)?;
@@ -63,7 +63,7 @@ pub fn draw_scene(scenes: &Path, index: usize) -> Result<String> {
     write_label(&folder.join("label.tif"), &scene, classes)?;
     let shapes = folder.join("outlines.geojson");
     std::fs::write(&shapes, outlines::geojson(&scene, &terrain)?.to_string()).io_at("write a file of the sample", &shapes)?;
-    let Scene { id, split, river, landscape, date: [month, day], .. } = &scene;
+    let SampleScene { id, split, river, landscape, date: [month, day], .. } = &scene;
     let (landscape, event) = (landscape.name(), landscape.event());
     Ok(format!("{id},{split},{river},{clouds:.1},{flooded:.4},2023-{month:02}-{day:02},{landscape},{event}\n"))
 }
@@ -73,7 +73,7 @@ fn places() -> impl Iterator<Item = [usize; 2]> {
     (0..PIXELS).map(|at| [at % SIZE, at / SIZE])
 }
 
-fn surfaces(view: &View<'_>) -> Vec<Surface> {
+fn surfaces(view: &SceneView<'_>) -> Vec<Surface> {
     places().map(|[column, row]| view.surface(column, row)).collect()
 }
 
@@ -91,7 +91,7 @@ fn class(old: &Surface, new: &Surface, is_hidden: bool) -> u8 {
 
 /// A raster of the scene, whose pixels are `step` pixels of the drawing wide.
 fn raster<'a>(
-    scene: &Scene,
+    scene: &SampleScene,
     step: usize,
     bands: Vec<Samples>,
     names: Vec<&'a str>,
@@ -112,7 +112,7 @@ fn raster<'a>(
     }
 }
 
-fn write_optical(path: &Path, view: &View<'_>, surfaces: &[Surface]) -> Result<()> {
+fn write_optical(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Result<()> {
     let seen: Vec<[f64; 4]> = places().zip(surfaces).map(|([column, row], surface)| view.seen(surface, column, row)).collect();
     let band = |band: usize| Samples::U16(seen.iter().map(|bands| bands[band].clamp(1.0, 10_000.0) as u16).collect());
     let names = vec!["B02 blue", "B03 green", "B04 red", "B08 near infrared"];
@@ -120,7 +120,7 @@ fn write_optical(path: &Path, view: &View<'_>, surfaces: &[Surface]) -> Result<(
     write_geotiff(path, &NewRaster { nodata: Some(0.0), ..raster(view.scene, 1, (0..4).map(band).collect(), names, options) })
 }
 
-fn write_radar(path: &Path, view: &View<'_>, surfaces: &[Surface]) -> Result<()> {
+fn write_radar(path: &Path, view: &SceneView<'_>, surfaces: &[Surface]) -> Result<()> {
     let [mut copolar, mut crosspolar] = [Vec::with_capacity(PIXELS), Vec::with_capacity(PIXELS)];
     for ([column, row], surface) in places().zip(surfaces) {
         let is_outside = view.scene.is_cut && column as f64 > 0.62 * SIZE as f64 - 0.2 * row as f64;
@@ -135,7 +135,7 @@ fn write_radar(path: &Path, view: &View<'_>, surfaces: &[Surface]) -> Result<()>
     write_geotiff(path, &NewRaster { nodata: Some(f64::NAN), ..raster(view.scene, 1, bands, vec!["VV", "VH"], options) })
 }
 
-fn write_elevation(path: &Path, scene: &Scene, terrain: &Terrain) -> Result<()> {
+fn write_elevation(path: &Path, scene: &SampleScene, terrain: &Terrain) -> Result<()> {
     let side = SIZE / ELEVATION_STEP;
     let mean = |at: usize| {
         let (column, row) = (at % side * ELEVATION_STEP, at / side * ELEVATION_STEP);
@@ -146,7 +146,7 @@ fn write_elevation(path: &Path, scene: &Scene, terrain: &Terrain) -> Result<()> 
     write_geotiff(path, &raster(scene, ELEVATION_STEP, bands, vec!["elevation"], vec![("COMPRESS", "DEFLATE"), ("PREDICTOR", "2")]))
 }
 
-fn write_label(path: &Path, scene: &Scene, classes: Vec<u8>) -> Result<()> {
+fn write_label(path: &Path, scene: &SampleScene, classes: Vec<u8>) -> Result<()> {
     let palette = CLASSES.iter().map(|(_, [r, g, b])| [*r, *g, *b, 255]).collect();
     let raster = raster(scene, 1, vec![Samples::U8(classes)], vec!["change"], vec![("COMPRESS", "DEFLATE")]);
     write_geotiff(path, &NewRaster { palette: Some(palette), ..raster })

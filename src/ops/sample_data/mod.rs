@@ -19,7 +19,7 @@ use super::write::checked_build;
 use crate::container::{BuildOptions, Format, OnDamage};
 use crate::error::{IoContext, Result};
 use crate::extensions::collection::labels::labels;
-use crate::extensions::{self, Column, ExtensionCall, Target};
+use crate::extensions::{self, CallTarget, ComputedColumn, ExtensionCall};
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, Dataset, Tortilla, Value};
 use crate::table::ParquetOptions;
@@ -75,8 +75,12 @@ pub fn make_sample_dataset(folder: &Path, ctx: &JobContext) -> Result<PathBuf> {
 /// something left to compute.
 fn add_places(dataset: &mut Dataset, ctx: &JobContext) -> Result<()> {
     let positions = vec!["before.tif".to_owned()];
-    let call =
-        ExtensionCall { extension: "stac".into(), options: Json::Null, target: Target { level: 1, positions }, schema_only: false };
+    let call = ExtensionCall {
+        extension: "stac".into(),
+        options: Json::Null,
+        target: CallTarget { level: 1, positions },
+        schema_only: false,
+    };
     let mut run = extensions::run(dataset, &[call], &extensions::builtin(), ctx)?;
     let date = dataset.root.field("date");
     let times = dataset.root.samples.iter().map(|scene| match date.map(|field| scene.value(field)) {
@@ -89,7 +93,7 @@ fn add_places(dataset: &mut Dataset, ctx: &JobContext) -> Result<()> {
     let of_scenes = columns.map(|column| {
         let one_each = column.values.into_iter().zip(column.touched).filter_map(|(value, touched)| touched.then_some(value));
         let values = if column.field.name == "stac:time_start" { times.clone() } else { one_each.collect() };
-        Column { field: column.field, touched: vec![true; values.len()], values }
+        ComputedColumn { field: column.field, touched: vec![true; values.len()], values }
     });
     run.columns = vec![of_scenes.collect()];
     dataset.root = run.apply(dataset, false)?;

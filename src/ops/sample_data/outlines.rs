@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::scenes::{Landscape, Scene};
+use super::scenes::{Landscape, SampleScene};
 use super::surfaces::{BUILT_BLOCKS, block_number, field_grid, place_of_block, place_of_field, street_grid};
 use super::terrain::{PIXEL, SIZE, Terrain, hashed};
 use crate::error::Result;
@@ -16,36 +16,36 @@ const SUMMIT: usize = 14;
 const HECTARE: f64 = 10_000.0;
 
 /// A shape in the unit square of the drawing.
-enum Shape {
+enum UnitShape {
     Point([f64; 2]),
     Line(Vec<[f64; 2]>),
     Area(Vec<[f64; 2]>),
 }
 
 /// A feature of a scene.
-struct Outline {
+struct SceneOutline {
     kind: &'static str,
     name: String,
     height: Option<f64>,
-    shape: Shape,
+    shape: UnitShape,
 }
 
 /// The features of a scene as GeoJSON, in degrees (RFC 7946).
 ///
 /// # Errors
 /// When the coordinate system of the scene is not known to PROJ.
-pub fn geojson(scene: &Scene, terrain: &Terrain) -> Result<Json> {
+pub fn geojson(scene: &SampleScene, terrain: &Terrain) -> Result<Json> {
     let to_degrees = CrsTransform::between(&format!("EPSG:{}", scene.epsg), "EPSG:4326", true)?;
     let degrees = |places: &[[f64; 2]]| -> Vec<[f64; 2]> {
         let metres: Vec<[f64; 2]> = places.iter().map(|place| scene.coordinates(*place)).collect();
         let rounded = |number: f64| (number * 1e7).round() / 1e7;
         to_degrees.points(&metres).into_iter().flatten().map(|point| point.map(rounded)).collect()
     };
-    let feature = |outline: &Outline| {
+    let feature = |outline: &SceneOutline| {
         let (geometry, area) = match &outline.shape {
-            Shape::Point(place) => (json!({"type": "Point", "coordinates": degrees(&[*place]).first()}), None),
-            Shape::Line(places) => (json!({"type": "LineString", "coordinates": degrees(places)}), None),
-            Shape::Area(places) => {
+            UnitShape::Point(place) => (json!({"type": "Point", "coordinates": degrees(&[*place]).first()}), None),
+            UnitShape::Line(places) => (json!({"type": "LineString", "coordinates": degrees(places)}), None),
+            UnitShape::Area(places) => {
                 let hectares = area(places).abs() * (PIXEL * SIZE as f64).powi(2) / HECTARE;
                 let mut ring = places.clone();
                 // Rows run south: what turns to the right in the drawing turns to the left on the map.
@@ -67,13 +67,13 @@ pub fn geojson(scene: &Scene, terrain: &Terrain) -> Result<Json> {
     Ok(json!({"type": "FeatureCollection", "features": features}))
 }
 
-fn outlines(scene: &Scene, terrain: &Terrain) -> Vec<Outline> {
+fn outlines(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
     match scene.landscape {
         Landscape::Delta => channels(scene),
         Landscape::Fields => fields(scene),
         Landscape::Coast => {
             let shore = steps().map(|y| [scene.shore(y), y]).collect();
-            vec![Outline { kind: "shore", name: String::new(), height: None, shape: Shape::Line(shore) }]
+            vec![SceneOutline { kind: "shore", name: String::new(), height: None, shape: UnitShape::Line(shore) }]
         }
         Landscape::City => parks(scene),
         Landscape::Mountains => summits(scene, terrain),
@@ -88,54 +88,55 @@ fn steps() -> impl Iterator<Item = f64> {
 }
 
 /// The area inside the outline of the scene.
-fn around(scene: &Scene, kind: &'static str) -> Outline {
+fn around(scene: &SampleScene, kind: &'static str) -> SceneOutline {
     let place = |turn: f64| {
         let direction = turn * std::f64::consts::TAU;
         let radius = scene.outline_radius(direction);
         [0.5 + radius * direction.cos(), 0.5 + radius * direction.sin()]
     };
     let places = steps().take(STEPS).map(place).collect();
-    Outline { kind, name: String::new(), height: None, shape: Shape::Area(places) }
+    SceneOutline { kind, name: String::new(), height: None, shape: UnitShape::Area(places) }
 }
 
-fn channels(scene: &Scene) -> Vec<Outline> {
+fn channels(scene: &SampleScene) -> Vec<SceneOutline> {
     let arm = |at: usize| {
         let places = steps().map(|y| [scene.channels(y)[at][0], y]);
         let on_land = places.take_while(|[x, y]| (0.0..=1.0).contains(x) && *y <= scene.sea(*x));
-        Outline { kind: "channel", name: format!("arm {}", at + 1), height: None, shape: Shape::Line(on_land.collect()) }
+        SceneOutline { kind: "channel", name: format!("arm {}", at + 1), height: None, shape: UnitShape::Line(on_land.collect()) }
     };
     (0..3).map(arm).collect()
 }
 
 /// The fields beside the river of which the crop was surveyed.
-fn fields(scene: &Scene) -> Vec<Outline> {
+fn fields(scene: &SampleScene) -> Vec<SceneOutline> {
     let cells = cells_of(scene, field_grid);
     let surveyed = cells.filter(|[u, v]| hashed(scene.seed, *u, *v, 9) < 0.3);
     let outlined = surveyed.filter_map(|[u, v]| {
         let corners = corners([u, v], 0.06).map(place_of_field);
         let is_dry = corners.iter().all(|place| scene.river_distance(*place) > 0.15 && scene.river_distance(*place) < 0.36);
         let crop = ["barley", "maize", "rice", "wheat"][(hashed(scene.seed, u, v, 8) * 3.99) as usize];
-        let field = || Outline { kind: "field", name: crop.to_owned(), height: None, shape: Shape::Area(corners.to_vec()) };
+        let field =
+            || SceneOutline { kind: "field", name: crop.to_owned(), height: None, shape: UnitShape::Area(corners.to_vec()) };
         (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(field)
     });
     outlined.collect()
 }
 
 /// The blocks of the city that are not built up.
-fn parks(scene: &Scene) -> Vec<Outline> {
+fn parks(scene: &SampleScene) -> Vec<SceneOutline> {
     let cells = cells_of(scene, |place| street_grid(scene, place));
     let open = cells.filter(|block| block_number(scene, *block) > BUILT_BLOCKS);
     let outlined = open.filter_map(|block| {
         let corners = corners(block, 0.09).map(|corner| place_of_block(scene, corner));
         let is_dry = corners.iter().all(|place| scene.river_distance(*place) > 0.06);
         let name = || format!("block {} {}", block[0], block[1]);
-        let park = || Outline { kind: "park", name: name(), height: None, shape: Shape::Area(corners.to_vec()) };
+        let park = || SceneOutline { kind: "park", name: name(), height: None, shape: UnitShape::Area(corners.to_vec()) };
         (is_dry && corners.iter().all(|corner| scene.holds(*corner))).then(park)
     });
     outlined.collect()
 }
 
-fn summits(scene: &Scene, terrain: &Terrain) -> Vec<Outline> {
+fn summits(scene: &SampleScene, terrain: &Terrain) -> Vec<SceneOutline> {
     let height = |column: usize, row: usize| terrain.heights[row * SIZE + column];
     let is_summit = |column: usize, row: usize| {
         let around =
@@ -146,17 +147,17 @@ fn summits(scene: &Scene, terrain: &Terrain) -> Vec<Outline> {
     let places = inner.clone().flat_map(|row| inner.clone().map(move |column| [column, row]));
     let tops = places.filter(|[column, row]| height(*column, *row) > 1_300.0 && is_summit(*column, *row));
     tops.enumerate()
-        .map(|(at, [column, row])| Outline {
+        .map(|(at, [column, row])| SceneOutline {
             kind: "summit",
             name: format!("summit {}", at + 1),
             height: Some(height(column, row)),
-            shape: Shape::Point(scene.place(column, row)),
+            shape: UnitShape::Point(scene.place(column, row)),
         })
         .collect()
 }
 
 /// The cells of a grid that the scene may reach.
-fn cells_of(scene: &Scene, grid: impl Fn([f64; 2]) -> [f64; 2]) -> impl Iterator<Item = [i64; 2]> {
+fn cells_of(scene: &SampleScene, grid: impl Fn([f64; 2]) -> [f64; 2]) -> impl Iterator<Item = [i64; 2]> {
     let corners = [[0, 0], [SIZE, 0], [0, SIZE], [SIZE, SIZE]].map(|[column, row]| grid(scene.place(column, row)));
     let range = |axis: usize| {
         let numbers = corners.map(|corner| corner[axis]);

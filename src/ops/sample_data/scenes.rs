@@ -88,7 +88,7 @@ const CLOUDED: usize = 5;
 const CUT_BY_SWATH: usize = 14;
 
 /// A scene: a place and the date of an event there.
-pub struct Scene {
+pub struct SampleScene {
     /// Name of its folder.
     pub id: String,
     /// Name of the river.
@@ -113,7 +113,7 @@ pub struct Scene {
     pub is_cut: bool,
 }
 
-impl Scene {
+impl SampleScene {
     /// One of the scenes.
     pub fn numbered(index: usize) -> Self {
         let drawn = if index == OVERLAPPING { OVERLAPPED } else { index };

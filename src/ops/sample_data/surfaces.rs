@@ -1,31 +1,31 @@
 //! What optical and radar sensors see of an invented scene.
 
-use super::scenes::{Landscape, Scene};
+use super::scenes::{Landscape, SampleScene};
 use super::terrain::{Courses, SIZE, Terrain, hashed, noise};
 
 /// Reflectance × 10 000 of blue, green, red and near infrared.
-type Bands = [f64; 4];
+type Reflectance = [f64; 4];
 
-const CLEAR_WATER: Bands = [420.0, 460.0, 330.0, 160.0];
-const SILT: Bands = [900.0, 1_230.0, 1_420.0, 420.0];
-const SEA: Bands = [520.0, 430.0, 250.0, 90.0];
-const SHALLOWS: Bands = [900.0, 1_250.0, 760.0, 210.0];
-const LEAF: Bands = [470.0, 860.0, 560.0, 4_100.0];
-const STRAW: Bands = [1_050.0, 1_480.0, 1_820.0, 2_500.0];
-const SOIL: Bands = [880.0, 1_130.0, 1_480.0, 2_050.0];
-const TRACK: Bands = [900.0, 1_150.0, 1_250.0, 2_300.0];
-const WOOD: Bands = [380.0, 640.0, 430.0, 2_900.0];
-const BARE_WOOD: Bands = [560.0, 720.0, 820.0, 1_650.0];
-const MARSH: Bands = [430.0, 720.0, 560.0, 2_450.0];
-const SAND: Bands = [1_900.0, 2_500.0, 3_000.0, 3_600.0];
-const MEADOW: Bands = [520.0, 900.0, 740.0, 3_300.0];
-const ROCK: Bands = [1_350.0, 1_500.0, 1_650.0, 1_950.0];
-const SNOW: Bands = [8_000.0, 8_100.0, 8_000.0, 7_300.0];
-const ICE: Bands = [5_300.0, 5_600.0, 5_300.0, 3_900.0];
-const ROOF: Bands = [1_950.0, 2_100.0, 2_300.0, 2_700.0];
-const ROAD: Bands = [1_050.0, 1_150.0, 1_220.0, 1_420.0];
-const ASH: Bands = [430.0, 470.0, 560.0, 920.0];
-const CLOUD: Bands = [7_300.0, 7_400.0, 7_500.0, 7_700.0];
+const CLEAR_WATER: Reflectance = [420.0, 460.0, 330.0, 160.0];
+const SILT: Reflectance = [900.0, 1_230.0, 1_420.0, 420.0];
+const SEA: Reflectance = [520.0, 430.0, 250.0, 90.0];
+const SHALLOWS: Reflectance = [900.0, 1_250.0, 760.0, 210.0];
+const LEAF: Reflectance = [470.0, 860.0, 560.0, 4_100.0];
+const STRAW: Reflectance = [1_050.0, 1_480.0, 1_820.0, 2_500.0];
+const SOIL: Reflectance = [880.0, 1_130.0, 1_480.0, 2_050.0];
+const TRACK: Reflectance = [900.0, 1_150.0, 1_250.0, 2_300.0];
+const WOOD: Reflectance = [380.0, 640.0, 430.0, 2_900.0];
+const BARE_WOOD: Reflectance = [560.0, 720.0, 820.0, 1_650.0];
+const MARSH: Reflectance = [430.0, 720.0, 560.0, 2_450.0];
+const SAND: Reflectance = [1_900.0, 2_500.0, 3_000.0, 3_600.0];
+const MEADOW: Reflectance = [520.0, 900.0, 740.0, 3_300.0];
+const ROCK: Reflectance = [1_350.0, 1_500.0, 1_650.0, 1_950.0];
+const SNOW: Reflectance = [8_000.0, 8_100.0, 8_000.0, 7_300.0];
+const ICE: Reflectance = [5_300.0, 5_600.0, 5_300.0, 3_900.0];
+const ROOF: Reflectance = [1_950.0, 2_100.0, 2_300.0, 2_700.0];
+const ROAD: Reflectance = [1_050.0, 1_150.0, 1_220.0, 1_420.0];
+const ASH: Reflectance = [430.0, 470.0, 560.0, 920.0];
+const CLOUD: Reflectance = [7_300.0, 7_400.0, 7_500.0, 7_700.0];
 
 /// Columns and rows from a shadow to its cloud: it falls to the north-west.
 const SHADOW: [usize; 2] = [9, 15];
@@ -44,14 +44,14 @@ pub enum Cover {
 #[derive(Clone, Copy)]
 pub struct Surface {
     pub cover: Cover,
-    pub bands: Bands,
+    pub bands: Reflectance,
     /// Backscatter VV in decibels, without speckle.
     backscatter: f64,
 }
 
 /// A scene on one date: before or after its event.
-pub struct View<'a> {
-    pub scene: &'a Scene,
+pub struct SceneView<'a> {
+    pub scene: &'a SampleScene,
     pub terrain: &'a Terrain,
     pub is_after: bool,
 }
@@ -69,7 +69,7 @@ struct Pixel<'a> {
     sea: f64,
 }
 
-impl View<'_> {
+impl SceneView<'_> {
     /// The ground at a pixel, without clouds.
     pub fn surface(&self, column: usize, row: usize) -> Surface {
         let at = row * SIZE + column;
@@ -287,7 +287,7 @@ impl View<'_> {
     }
 
     /// What the optical sensor sees at a pixel: the ground, the shadows of clouds, the clouds.
-    pub fn seen(&self, surface: &Surface, column: usize, row: usize) -> Bands {
+    pub fn seen(&self, surface: &Surface, column: usize, row: usize) -> Reflectance {
         let [east, south] = SHADOW;
         let shadow = self.cloud(column + east, row + south);
         let shaded = surface.bands.map(|band| band * (1.0 - 0.55 * shadow));
@@ -327,20 +327,20 @@ pub fn place_of_field([u, v]: [f64; 2]) -> [f64; 2] {
 }
 
 /// Street coordinates of a place: each block is a unit square of them.
-pub fn street_grid(scene: &Scene, [x, y]: [f64; 2]) -> [f64; 2] {
+pub fn street_grid(scene: &SampleScene, [x, y]: [f64; 2]) -> [f64; 2] {
     let (sine, cosine) = (0.2 + f64::from(scene.seed % 5) * 0.12).sin_cos();
     [(x * cosine + y * sine) * 30.0 + 40.0, (y * cosine - x * sine) * 24.0 + 40.0]
 }
 
 /// The place of street coordinates, the inverse of [`street_grid`].
-pub fn place_of_block(scene: &Scene, [u, v]: [f64; 2]) -> [f64; 2] {
+pub fn place_of_block(scene: &SampleScene, [u, v]: [f64; 2]) -> [f64; 2] {
     let (sine, cosine) = (0.2 + f64::from(scene.seed % 5) * 0.12).sin_cos();
     let (along, across) = ((u - 40.0) / 30.0, (v - 40.0) / 24.0);
     [along * cosine - across * sine, along * sine + across * cosine]
 }
 
 /// The number of a block that says whether it is built up.
-pub fn block_number(scene: &Scene, [u, v]: [i64; 2]) -> f64 {
+pub fn block_number(scene: &SampleScene, [u, v]: [i64; 2]) -> f64 {
     hashed(scene.seed.wrapping_add(89), u, v, 0)
 }
 
@@ -349,7 +349,7 @@ fn roofs(seed: u32, pixel: &Pixel<'_>) -> Surface {
     land(ROOF.map(|band| band * (0.55 + 0.9 * roof)), -5.0)
 }
 
-fn land(bands: Bands, backscatter: f64) -> Surface {
+fn land(bands: Reflectance, backscatter: f64) -> Surface {
     Surface { cover: Cover::Land, bands, backscatter }
 }
 
@@ -359,7 +359,7 @@ fn blend(first: Surface, second: Surface, share: f64) -> Surface {
     Surface { cover: first.cover, bands: mixed(first.bands, second.bands, share), backscatter }
 }
 
-fn mixed(first: Bands, second: Bands, share: f64) -> Bands {
+fn mixed(first: Reflectance, second: Reflectance, share: f64) -> Reflectance {
     std::array::from_fn(|band| first[band] + (second[band] - first[band]) * share)
 }
 
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn grids_of_fields_and_blocks_lead_back_to_their_places() {
-        let scene = Scene::numbered(11);
+        let scene = SampleScene::numbered(11);
         let is_at = |found: [f64; 2], wanted: [f64; 2]| (0..2).all(|axis| (found[axis] - wanted[axis]).abs() < 1e-12);
         for place in [[0.0, 0.0], [0.3, 0.9], [1.25, 0.5]] {
             assert!(is_at(place_of_field(field_grid(place)), place), "{place:?}");
@@ -380,11 +380,11 @@ mod tests {
     /// The scene in another part of the split shows the ground of its neighbour.
     #[test]
     fn overlapping_scenes_show_one_ground() {
-        let [first, second] = [11, 17].map(Scene::numbered);
+        let [first, second] = [11, 17].map(SampleScene::numbered);
         let moved = ((second.corner[0] - first.corner[0]) / crate::ops::sample_data::terrain::PIXEL) as usize;
         assert_eq!(moved, SIZE / 4);
         let [old, new] = [&first, &second].map(Terrain::of);
-        let view = |scene, terrain| View { scene, terrain, is_after: false };
+        let view = |scene, terrain| SceneView { scene, terrain, is_after: false };
         let [one, other] = [(&first, &old), (&second, &new)].map(|(scene, terrain)| view(scene, terrain));
         // Not at the edges, where the light of a slope is measured with fewer neighbours.
         for (column, row) in [(moved + 1, 1), (200, 100), (254, 254)] {

@@ -1,6 +1,6 @@
 //! Noise, heights and light of an invented scene.
 
-use super::scenes::{Landscape, Scene};
+use super::scenes::{Landscape, SampleScene};
 
 /// Columns and rows of a scene.
 pub const SIZE: usize = 256;
@@ -43,7 +43,7 @@ pub struct Courses {
 
 impl Terrain {
     /// The terrain of a scene.
-    pub fn of(scene: &Scene) -> Self {
+    pub fn of(scene: &SampleScene) -> Self {
         let places = || (0..SIZE * SIZE).map(|at| scene.place(at % SIZE, at / SIZE));
         let smooth = |layer: u32, scale: f64| -> Vec<f64> {
             places().map(|[x, y]| noise(scene.seed.wrapping_add(layer), x * scale, y * scale)).collect()
@@ -64,14 +64,14 @@ impl Terrain {
 }
 
 /// How much of the sky over a place is cloud.
-fn cloud(scene: &Scene, [x, y]: [f64; 2]) -> f64 {
+fn cloud(scene: &SampleScene, [x, y]: [f64; 2]) -> f64 {
     let seed = (scene.date[1] as u32).wrapping_mul(911).wrapping_add(scene.seed.wrapping_add(401));
     let density = noise(seed, x * 3.4 + 0.6 * y, y * 4.6);
     ((density - 0.8 + 0.62 * scene.clouds) * 9.0).clamp(0.0, 1.0)
 }
 
 /// Metres above the sea at a place of the unit square.
-fn height(scene: &Scene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> f64 {
+fn height(scene: &SampleScene, [x, y]: [f64; 2], row: &Courses, relief: f64) -> f64 {
     let ridge = |scale: f64| {
         // Turned and bent, since the noise runs along rows and columns.
         let (sine, cosine) = (0.4 + f64::from(scene.seed % 9) * 0.3).sin_cos();

@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::fields::FieldNames;
 use crate::model::{Collection, TASKS, UNKNOWN_LICENCE, UNKNOWN_PROVIDER};
-use crate::ops::{Action, CollectionMapping};
+use crate::ops::{CollectionMapping, FieldAction};
 
 /// A task of TACO 3 that 2.0 does not list.
 const NEW_TASK: &str = "change-detection";
@@ -28,7 +28,7 @@ const PARAMETERS: [&str; 12] = [
 
 /// The arguments, and what became of each field.
 pub fn library_collection(collection: &Collection) -> (Map<String, Json>, Vec<CollectionMapping>) {
-    let mut made = Made::default();
+    let mut made = GeneratedField::default();
     let fields = &collection.fields;
     let text = |key: &str| fields.get(key).and_then(Json::as_str).map(str::trim).filter(|text| !text.is_empty());
     let id = text("id").unwrap_or("dataset");
@@ -96,7 +96,7 @@ pub fn library_collection(collection: &Collection) -> (Map<String, Json>, Vec<Co
         let (namespace, own) = names.of(key);
         let namespace = if PARAMETERS.contains(&namespace.as_str()) { format!("of_{namespace}") } else { namespace };
         let to = format!("{namespace}:{own}");
-        let action = if to == *key { Action::Kept } else { Action::Renamed };
+        let action = if to == *key { FieldAction::Kept } else { FieldAction::Renamed };
         made.list.push(line(key, Some(&to), action, Json::Null, Json::Null, ""));
         groups.entry(namespace).or_default().insert(own, value.clone());
     }
@@ -105,31 +105,31 @@ pub fn library_collection(collection: &Collection) -> (Map<String, Json>, Vec<Co
 }
 
 #[derive(Default)]
-struct Made {
+struct GeneratedField {
     arguments: Map<String, Json>,
     list: Vec<CollectionMapping>,
 }
 
-impl Made {
+impl GeneratedField {
     fn put(&mut self, from: &str, to: &str, old: Json, new: Json, note: &str) {
         let action = match &old {
-            old if *old == new => Action::Kept,
-            Json::Null => Action::Filled,
-            _ => Action::Changed,
+            old if *old == new => FieldAction::Kept,
+            Json::Null => FieldAction::Filled,
+            _ => FieldAction::Changed,
         };
-        let (old, shown, note) = if action == Action::Kept { (Json::Null, Json::Null, "") } else { (old, new.clone(), note) };
+        let (old, shown, note) = if action == FieldAction::Kept { (Json::Null, Json::Null, "") } else { (old, new.clone(), note) };
         self.list.push(line(from, Some(to), action, old, shown, note));
         self.arguments.insert(to.to_owned(), new);
     }
 
     fn drop(&mut self, key: &str, fields: &Map<String, Json>, note: &str) {
         if let Some(old) = fields.get(key) {
-            self.list.push(line(key, None, Action::Dropped, old.clone(), Json::Null, note));
+            self.list.push(line(key, None, FieldAction::Dropped, old.clone(), Json::Null, note));
         }
     }
 }
 
-fn line(from: &str, to: Option<&str>, action: Action, old: Json, new: Json, note: &str) -> CollectionMapping {
+fn line(from: &str, to: Option<&str>, action: FieldAction, old: Json, new: Json, note: &str) -> CollectionMapping {
     CollectionMapping { from: from.to_owned(), to: to.map(str::to_owned), action, old, new, note: note.to_owned() }
 }
 
@@ -194,9 +194,11 @@ mod tests {
             "meta": { "dataset_version": "1.0", "homepage": "h" }, "of_id": { "kind": "k" }
         });
         assert_eq!(Json::Object(arguments), expected);
-        let actions: Vec<(&str, Action)> = list.iter().map(|line| (line.from.as_str(), line.action)).collect();
-        assert!(actions.contains(&("id", Action::Changed)) && actions.contains(&("licenses", Action::Kept)));
-        assert!(actions.contains(&("extent", Action::Dropped)) && actions.contains(&("dataset_version", Action::Renamed)));
+        let actions: Vec<(&str, FieldAction)> = list.iter().map(|line| (line.from.as_str(), line.action)).collect();
+        assert!(actions.contains(&("id", FieldAction::Changed)) && actions.contains(&("licenses", FieldAction::Kept)));
+        assert!(
+            actions.contains(&("extent", FieldAction::Dropped)) && actions.contains(&("dataset_version", FieldAction::Renamed))
+        );
     }
 
     #[test]
@@ -205,6 +207,6 @@ mod tests {
         assert_eq!(arguments["id"], "dataset");
         assert_eq!(arguments["licenses"], json!([UNKNOWN_LICENCE]));
         assert_eq!(arguments["providers"], json!([{ "name": UNKNOWN_PROVIDER }]));
-        assert!(list.iter().filter(|line| line.action == Action::Filled).count() >= 3);
+        assert!(list.iter().filter(|line| line.action == FieldAction::Filled).count() >= 3);
     }
 }

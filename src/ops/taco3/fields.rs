@@ -9,7 +9,7 @@ use arrow::datatypes::{DataType, Field, TimeUnit};
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 
-use super::place::{LevelProfile, Profile, TIME_MIDDLES};
+use super::place::{LevelProfile, TIME_MIDDLES, Taco3Profile};
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS as PLACE_COLUMNS, TIME_COLUMNS};
 use crate::model::{dtype_name, taco3_type};
@@ -61,8 +61,8 @@ pub fn level_fields(
     let mut fields = LevelFields::default();
     let mut names = FieldNames::default();
     let mut plain: Vec<(String, Vec<Json>)> = Vec::new();
-    let parts = profile.as_ref().map(Parts::of).unwrap_or_default();
-    let centroid = profile.as_ref().filter(|profile| profile.profile != Profile::Temporal && !profile.is_optional);
+    let parts = profile.as_ref().map(ProfileParts::of).unwrap_or_default();
+    let centroid = profile.as_ref().filter(|profile| profile.profile != Taco3Profile::Temporal && !profile.is_optional);
     let centroid = centroid.map(|profile| format!("{}:centroid", profile.profile.namespace()));
     if let Some(profile) = profile {
         let kind = profile.profile.namespace();
@@ -149,7 +149,7 @@ pub fn level_fields(
 
 /// The parts of a profile that replace columns.
 #[derive(Debug, Default)]
-struct Parts {
+struct ProfileParts {
     namespace: &'static str,
     place: bool,
     time: bool,
@@ -157,12 +157,12 @@ struct Parts {
     keeps_grid: bool,
 }
 
-impl Parts {
+impl ProfileParts {
     fn of(profile: &LevelProfile) -> Self {
         Self {
             namespace: profile.profile.namespace(),
-            place: profile.profile != Profile::Temporal,
-            time: profile.profile != Profile::Spatial,
+            place: profile.profile != Taco3Profile::Temporal,
+            time: profile.profile != Taco3Profile::Spatial,
             keeps_grid: profile.outlines > 0,
         }
     }
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn the_parts_of_a_profile_replace_their_columns_alone() {
         let of = |place: bool, time: bool, column: &str| {
-            let parts = Parts { namespace: "stac", place, time, keeps_grid: false };
+            let parts = ProfileParts { namespace: "stac", place, time, keeps_grid: false };
             parts.field_of(column).map(|(field, _)| field)
         };
         assert_eq!(of(true, true, "stac:time_middle").as_deref(), Some("stac:datetime"));

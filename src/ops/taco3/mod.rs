@@ -29,7 +29,7 @@ use super::migrate::{CollectionMapping, MigrateRequest, Migrated, assembly_for_r
 use super::missing_parts::need_all_parts;
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
-    self, Assembly, Format, OnDamage, PartialFolder, RowSource, Sources, check_space, dataset_around, is_same_file,
+    self, Assembly, CopySources, Format, OnDamage, PartialFolder, RowSource, check_space, dataset_around, is_same_file,
 };
 use crate::error::{Error, IoContext as _, Result};
 use crate::extensions::Program;
@@ -90,7 +90,7 @@ pub struct LibraryRun {
 }
 
 impl LibraryRun {
-    /// The program and its arguments, for a folder that [`prepare_taco3`] wrote.
+    /// The program and its arguments, for a folder that [`Taco3Request`] wrote.
     pub fn command(&self, folder: &Path, overwrite: bool) -> Vec<String> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut command = vec![self.python.clone(), text(&folder.join(PROGRAM_NAME)), text(&self.output)];
@@ -250,7 +250,7 @@ fn prepare_taco3(request: &Taco3Request, ctx: &JobContext) -> Result<Taco3Prepar
 }
 
 /// What is written.
-struct Contract {
+struct WrittenContract {
     /// contract.json.
     json: Json,
     structure: SampleStructure,
@@ -258,7 +258,7 @@ struct Contract {
     tables: Vec<(String, RecordBatch)>,
 }
 
-fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<(Taco3Prepared, Contract)> {
+fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<(Taco3Prepared, WrittenContract)> {
     ctx.stage(tr!("Laying out the samples"), None);
     let tree = &assembly.tree;
     let size = |depth: usize, row: u32| assembly.levels[depth].sources[row as usize].size_bytes();
@@ -329,7 +329,7 @@ fn plan(assembly: &Assembly, lacking: LackingFiles, ctx: &JobContext) -> Result<
         ..Taco3Prepared::default()
     };
     let json = json!({ "structure": structure.paths, "levels": levels, "collection": collection });
-    Ok((prepared, Contract { json, structure, tables }))
+    Ok((prepared, WrittenContract { json, structure, tables }))
 }
 
 fn not_taken(error: arrow::error::ArrowError) -> Error {
@@ -358,7 +358,7 @@ fn fields_of(assembly: &Assembly, name: &str, depth: usize, rows: &[u32], ctx: &
 /// Writes the folder; the damaged samples.
 fn write(
     assembly: &Assembly,
-    contract: &Contract,
+    contract: &WrittenContract,
     prepared: &Taco3Prepared,
     request: &Taco3Request,
     target: &Path,
@@ -384,7 +384,7 @@ fn write(
         sink.finish()?.flush().io_at("write", &path)?;
     }
     ctx.stage(tr!("Writing the data"), Some(prepared.bytes));
-    let sources = Sources::of_version(&assembly.version, request.on_damage);
+    let sources = CopySources::of_version(&assembly.version, request.on_damage);
     let data = place.join("data");
     for level in &contract.structure.levels {
         let files: Vec<&MemberRow> = level.rows.iter().filter(|row| !row.is_folder).collect();
@@ -397,7 +397,7 @@ fn write(
 
 fn write_file(
     assembly: &Assembly,
-    sources: &Sources,
+    sources: &CopySources,
     level: &MemberLevel,
     row: &MemberRow,
     data: &Path,

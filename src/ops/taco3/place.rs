@@ -13,7 +13,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, TimeUnit};
 
 use crate::error::Result;
-use crate::footprint::{PlaceColumns, SampleTimes, Stated, footprints, micros_of, sample_times};
+use crate::footprint::{PlaceColumns, SampleTimes, StatedLocation, footprints, micros_of, sample_times};
 use crate::jobs::JobContext;
 use crate::raster;
 use crate::table::write_wkb;
@@ -23,7 +23,7 @@ pub const TIME_MIDDLES: [&str; 2] = ["stac:time_middle", "istac:time_middle"];
 
 /// A profile of TACO 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
+pub enum Taco3Profile {
     /// Places and times.
     Stac,
     /// Places.
@@ -32,7 +32,7 @@ pub enum Profile {
     Temporal,
 }
 
-impl Profile {
+impl Taco3Profile {
     /// Its namespace.
     pub fn namespace(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl Profile {
 #[derive(Debug)]
 pub struct LevelProfile {
     /// The profile.
-    pub profile: Profile,
+    pub profile: Taco3Profile,
     /// True when some rows have none of it.
     pub is_optional: bool,
     /// Columns in its namespace; `outline` is what a row is given whose grid the library refuses.
@@ -63,12 +63,12 @@ pub struct LevelProfile {
 pub fn level_profile(batch: &RecordBatch, ctx: &JobContext) -> Result<Option<LevelProfile>> {
     let rows = batch.num_rows();
     let places = PlaceColumns::of(batch);
-    let stated: Vec<Stated> = (0..rows).map(|row| places.stated(row)).collect();
+    let stated: Vec<StatedLocation> = (0..rows).map(|row| places.stated(row)).collect();
     let outlines: Vec<Option<Vec<u8>>> = footprints(&stated, ctx)?
         .into_iter()
         .map(|footprint| footprint.map(|footprint| write_wkb(&footprint.without_collection())))
         .collect();
-    let times: Vec<RowTimes> = row_times(batch);
+    let times: Vec<RowInterval> = row_times(batch);
     let placed = outlines.iter().filter(|outline| outline.is_some()).count();
     let timed = times.iter().filter(|times| times.is_some()).count();
     if placed == 0 && timed == 0 {
@@ -77,29 +77,34 @@ pub fn level_profile(batch: &RecordBatch, ctx: &JobContext) -> Result<Option<Lev
     let both = outlines.iter().zip(&times).filter(|(outline, times)| outline.is_some() && times.is_some()).count();
     // Of parts that are not in the same rows, the one in more rows is the profile; the other's columns stay plain fields.
     let profile = match (placed, timed) {
-        (_, 0) => Profile::Spatial,
-        (0, _) => Profile::Temporal,
-        _ if placed == both && timed == both => Profile::Stac,
-        _ if placed >= timed => Profile::Spatial,
-        _ => Profile::Temporal,
+        (_, 0) => Taco3Profile::Spatial,
+        (0, _) => Taco3Profile::Temporal,
+        _ if placed == both && timed == both => Taco3Profile::Stac,
+        _ if placed >= timed => Taco3Profile::Spatial,
+        _ => Taco3Profile::Temporal,
     };
     let full = match profile {
-        Profile::Temporal => timed,
-        Profile::Stac | Profile::Spatial => placed,
+        Taco3Profile::Temporal => timed,
+        Taco3Profile::Stac | Taco3Profile::Spatial => placed,
     };
     let mut columns = Vec::new();
     let mut without_code = 0;
-    if profile != Profile::Temporal {
+    if profile != Taco3Profile::Temporal {
         without_code = add_places(&mut columns, profile, &stated, &outlines);
     }
-    if profile != Profile::Spatial {
+    if profile != Taco3Profile::Spatial {
         add_times(&mut columns, profile, &times);
     }
     Ok(Some(LevelProfile { profile, is_optional: full < rows, columns, outlines: without_code }))
 }
 
 /// Adds the places; the number of grids without a code.
-fn add_places(columns: &mut Vec<(Field, ArrayRef)>, profile: Profile, stated: &[Stated], outlines: &[Option<Vec<u8>>]) -> usize {
+fn add_places(
+    columns: &mut Vec<(Field, ArrayRef)>,
+    profile: Taco3Profile,
+    stated: &[StatedLocation],
+    outlines: &[Option<Vec<u8>>],
+) -> usize {
     let mut codes: HashMap<Arc<str>, Option<Arc<str>>> = HashMap::new();
     let mut without_code = 0;
     let (mut geometry, mut outline) = (BinaryBuilder::new(), BinaryBuilder::new());
@@ -139,8 +144,8 @@ fn add_places(columns: &mut Vec<(Field, ArrayRef)>, profile: Profile, stated: &[
     without_code
 }
 
-fn add_times(columns: &mut Vec<(Field, ArrayRef)>, profile: Profile, times: &[RowTimes]) {
-    let column = |of: fn(&RowTimes) -> Option<i64>| -> ArrayRef {
+fn add_times(columns: &mut Vec<(Field, ArrayRef)>, profile: Taco3Profile, times: &[RowInterval]) {
+    let column = |of: fn(&RowInterval) -> Option<i64>| -> ArrayRef {
         Arc::new(TimestampMicrosecondArray::from_iter(times.iter().map(of)).with_timezone("UTC"))
     };
     let dtype = DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into()));
@@ -152,18 +157,18 @@ fn add_times(columns: &mut Vec<(Field, ArrayRef)>, profile: Profile, times: &[Ro
     columns.extend(arrays.map(|(name, array)| (qualified(profile, name, dtype.clone()), array)));
 }
 
-fn qualified(profile: Profile, name: &str, dtype: DataType) -> Field {
+fn qualified(profile: Taco3Profile, name: &str, dtype: DataType) -> Field {
     Field::new(format!("{}:{name}", profile.namespace()), dtype, true)
 }
 
 /// The times of a row in microseconds since 1970: an instant, a range with both ends, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct RowTimes {
+struct RowInterval {
     instant: Option<i64>,
     range: Option<(i64, i64)>,
 }
 
-impl RowTimes {
+impl RowInterval {
     fn is_some(&self) -> bool {
         self.instant.is_some() || self.range.is_some()
     }
@@ -183,8 +188,8 @@ impl RowTimes {
     }
 }
 
-fn row_times(batch: &RecordBatch) -> Vec<RowTimes> {
+fn row_times(batch: &RecordBatch) -> Vec<RowInterval> {
     let middles = TIME_MIDDLES.iter().find_map(|name| micros_of(batch.column_by_name(name)?));
     let middle = |row: usize| middles.as_ref().and_then(|middles| middles[row]);
-    sample_times(batch).into_iter().enumerate().map(|(row, times)| RowTimes::of(times, middle(row))).collect()
+    sample_times(batch).into_iter().enumerate().map(|(row, times)| RowInterval::of(times, middle(row))).collect()
 }

@@ -20,25 +20,25 @@ use super::{batches, series};
 
 /// A cell value common to both sides.
 #[derive(Clone, Debug)]
-enum Cell {
+enum SharedCell {
     Null,
     Bool(bool),
     Number(i128),
     Float(f64),
     Bytes(Vec<u8>),
-    Many(Vec<Cell>),
+    Many(Vec<SharedCell>),
 }
 
-impl PartialEq for Cell {
+impl PartialEq for SharedCell {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
-            (Cell::Null, Cell::Null) => true,
-            (Cell::Bool(a), Cell::Bool(b)) => a == b,
-            (Cell::Number(a), Cell::Number(b)) => a == b,
+            (SharedCell::Null, SharedCell::Null) => true,
+            (SharedCell::Bool(a), SharedCell::Bool(b)) => a == b,
+            (SharedCell::Number(a), SharedCell::Number(b)) => a == b,
             // Decimals converted to floating point are rounded.
-            (Cell::Float(a), Cell::Float(b)) => a.to_bits() == b.to_bits() || (a - b).abs() <= a.abs() * 1e-12,
-            (Cell::Bytes(a), Cell::Bytes(b)) => a == b,
-            (Cell::Many(a), Cell::Many(b)) => a == b,
+            (SharedCell::Float(a), SharedCell::Float(b)) => a.to_bits() == b.to_bits() || (a - b).abs() <= a.abs() * 1e-12,
+            (SharedCell::Bytes(a), SharedCell::Bytes(b)) => a == b,
+            (SharedCell::Many(a), SharedCell::Many(b)) => a == b,
             _ => false,
         }
     }
@@ -236,11 +236,11 @@ const KINDS: usize = 42;
 const NESTED: usize = 5;
 
 /// Cells of an Arrow array, as the engine should return them.
-fn cells(array: &dyn Array) -> Vec<Cell> {
+fn cells(array: &dyn Array) -> Vec<SharedCell> {
     (0..array.len()).map(|row| cell(array, row)).collect()
 }
 
-fn cell(array: &dyn Array, row: usize) -> Cell {
+fn cell(array: &dyn Array, row: usize) -> SharedCell {
     fn number<T: ArrowPrimitiveType>(array: &dyn Array, row: usize) -> i128
     where
         T::Native: TryInto<i128>,
@@ -248,12 +248,12 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
         array.as_primitive::<T>().value(row).try_into().unwrap_or_else(|_| panic!("a number"))
     }
     if array.is_null(row) {
-        return Cell::Null;
+        return SharedCell::Null;
     }
-    let plain = |scale: i8, digits: f64| Cell::Float(digits / 10f64.powi(i32::from(scale)));
-    Cell::Number(match array.data_type() {
-        FileType::Null => return Cell::Null,
-        FileType::Boolean => return Cell::Bool(array.as_boolean().value(row)),
+    let plain = |scale: i8, digits: f64| SharedCell::Float(digits / 10f64.powi(i32::from(scale)));
+    SharedCell::Number(match array.data_type() {
+        FileType::Null => return SharedCell::Null,
+        FileType::Boolean => return SharedCell::Bool(array.as_boolean().value(row)),
         FileType::Int8 => number::<files::Int8Type>(array, row),
         FileType::Int16 => number::<files::Int16Type>(array, row),
         FileType::Int32 => number::<files::Int32Type>(array, row),
@@ -262,9 +262,9 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
         FileType::UInt16 => number::<files::UInt16Type>(array, row),
         FileType::UInt32 => number::<files::UInt32Type>(array, row),
         FileType::UInt64 => number::<files::UInt64Type>(array, row),
-        FileType::Float16 => return Cell::Float(f64::from(array.as_primitive::<files::Float16Type>().value(row))),
-        FileType::Float32 => return Cell::Float(f64::from(array.as_primitive::<files::Float32Type>().value(row))),
-        FileType::Float64 => return Cell::Float(array.as_primitive::<files::Float64Type>().value(row)),
+        FileType::Float16 => return SharedCell::Float(f64::from(array.as_primitive::<files::Float16Type>().value(row))),
+        FileType::Float32 => return SharedCell::Float(f64::from(array.as_primitive::<files::Float32Type>().value(row))),
+        FileType::Float64 => return SharedCell::Float(array.as_primitive::<files::Float64Type>().value(row)),
         FileType::Date32 => number::<files::Date32Type>(array, row),
         // Days; a file of Parquet has no time of day here.
         FileType::Date64 => number::<files::Date64Type>(array, row) / 86_400_000,
@@ -286,13 +286,13 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
             let digits = array.as_primitive::<files::Decimal256Type>().value(row).to_i128().expect("is small");
             return plain(*scale, digits as f64);
         }
-        FileType::Utf8 => return Cell::Bytes(array.as_string::<i32>().value(row).into()),
-        FileType::LargeUtf8 => return Cell::Bytes(array.as_string::<i64>().value(row).into()),
-        FileType::Utf8View => return Cell::Bytes(array.as_string_view().value(row).into()),
-        FileType::Binary => return Cell::Bytes(array.as_binary::<i32>().value(row).into()),
-        FileType::LargeBinary => return Cell::Bytes(array.as_binary::<i64>().value(row).into()),
-        FileType::BinaryView => return Cell::Bytes(array.as_binary_view().value(row).into()),
-        FileType::FixedSizeBinary(_) => return Cell::Bytes(array.as_fixed_size_binary().value(row).into()),
+        FileType::Utf8 => return SharedCell::Bytes(array.as_string::<i32>().value(row).into()),
+        FileType::LargeUtf8 => return SharedCell::Bytes(array.as_string::<i64>().value(row).into()),
+        FileType::Utf8View => return SharedCell::Bytes(array.as_string_view().value(row).into()),
+        FileType::Binary => return SharedCell::Bytes(array.as_binary::<i32>().value(row).into()),
+        FileType::LargeBinary => return SharedCell::Bytes(array.as_binary::<i64>().value(row).into()),
+        FileType::BinaryView => return SharedCell::Bytes(array.as_binary_view().value(row).into()),
+        FileType::FixedSizeBinary(_) => return SharedCell::Bytes(array.as_fixed_size_binary().value(row).into()),
         FileType::Dictionary(_, _) => {
             let dictionary = array.as_any_dictionary();
             return cell(dictionary.values(), dictionary.normalized_keys()[row]);
@@ -304,26 +304,28 @@ fn cell(array: &dyn Array, row: usize) -> Cell {
         FileType::Interval(_) => {
             let months = array.as_any().downcast_ref::<IntervalYearMonthArray>().expect("months");
             let text = cast(&months.slice(row, 1), &FileType::Utf8).expect("casts");
-            return Cell::Bytes(text.as_string::<i32>().value(0).into());
+            return SharedCell::Bytes(text.as_string::<i32>().value(0).into());
         }
-        FileType::List(_) => return Cell::Many(cells(&array.as_list::<i32>().value(row))),
-        FileType::LargeList(_) => return Cell::Many(cells(&array.as_list::<i64>().value(row))),
-        FileType::FixedSizeList(_, _) => return Cell::Many(cells(&array.as_fixed_size_list().value(row))),
-        FileType::Map(_, _) => return Cell::Many(cells(&array.as_map().value(row))),
-        FileType::Struct(_) => return Cell::Many(array.as_struct().columns().iter().map(|member| cell(member, row)).collect()),
+        FileType::List(_) => return SharedCell::Many(cells(&array.as_list::<i32>().value(row))),
+        FileType::LargeList(_) => return SharedCell::Many(cells(&array.as_list::<i64>().value(row))),
+        FileType::FixedSizeList(_, _) => return SharedCell::Many(cells(&array.as_fixed_size_list().value(row))),
+        FileType::Map(_, _) => return SharedCell::Many(cells(&array.as_map().value(row))),
+        FileType::Struct(_) => {
+            return SharedCell::Many(array.as_struct().columns().iter().map(|member| cell(member, row)).collect());
+        }
         other => panic!("{other} is not made here"),
     })
 }
 
 /// Cells of an engine column.
-fn engine_cells(series: &Series) -> Vec<Cell> {
+fn engine_cells(series: &Series) -> Vec<SharedCell> {
     (0..series.len()).map(|row| engine_cell(series.get(row).expect("is a row"))).collect()
 }
 
-fn engine_cell(value: AnyValue<'_>) -> Cell {
-    Cell::Number(match value {
-        AnyValue::Null => return Cell::Null,
-        AnyValue::Boolean(value) => return Cell::Bool(value),
+fn engine_cell(value: AnyValue<'_>) -> SharedCell {
+    SharedCell::Number(match value {
+        AnyValue::Null => return SharedCell::Null,
+        AnyValue::Boolean(value) => return SharedCell::Bool(value),
         AnyValue::Int8(number) => number.into(),
         AnyValue::Int16(number) => number.into(),
         AnyValue::Int32(number) | AnyValue::Date(number) => number.into(),
@@ -337,25 +339,25 @@ fn engine_cell(value: AnyValue<'_>) -> Cell {
         AnyValue::UInt32(number) => number.into(),
         AnyValue::UInt64(number) => number.into(),
         AnyValue::Decimal(digits, _, _) => digits,
-        AnyValue::Float32(number) => return Cell::Float(number.into()),
-        AnyValue::Float64(number) => return Cell::Float(number),
-        AnyValue::String(text) => return Cell::Bytes(text.into()),
-        AnyValue::Binary(bytes) => return Cell::Bytes(bytes.into()),
-        AnyValue::List(items) => return Cell::Many(engine_cells(&items)),
-        value @ AnyValue::Struct(..) => return Cell::Many(value._iter_struct_av().map(engine_cell).collect()),
+        AnyValue::Float32(number) => return SharedCell::Float(number.into()),
+        AnyValue::Float64(number) => return SharedCell::Float(number),
+        AnyValue::String(text) => return SharedCell::Bytes(text.into()),
+        AnyValue::Binary(bytes) => return SharedCell::Bytes(bytes.into()),
+        AnyValue::List(items) => return SharedCell::Many(engine_cells(&items)),
+        value @ AnyValue::Struct(..) => return SharedCell::Many(value._iter_struct_av().map(engine_cell).collect()),
         other => panic!("{other:?} is not expected"),
     })
 }
 
 /// Round trip of a column in several chunks, some empty.
 fn goes_there_and_back(chunks: &[ArrayRef], what: &str) {
-    let expected: Vec<Cell> = chunks.iter().flat_map(|chunk| cells(chunk)).collect();
+    let expected: Vec<SharedCell> = chunks.iter().flat_map(|chunk| cells(chunk)).collect();
     let dtype = chunks.first().expect("a chunk").data_type();
     let there = series("x", dtype, chunks.to_vec()).unwrap_or_else(|error| panic!("{what}, {dtype}: {error}"));
     assert_eq!(engine_cells(&there), expected, "{what}, {dtype}");
     let frame = DataFrame::new_infer_height(vec![Column::from(there)]).expect("is a frame");
     let (_, back) = batches(&frame).unwrap_or_else(|error| panic!("{what}, {dtype} back: {error}"));
-    let found: Vec<Cell> = back.iter().flat_map(|batch| cells(batch.column(0))).collect();
+    let found: Vec<SharedCell> = back.iter().flat_map(|batch| cells(batch.column(0))).collect();
     assert_eq!(found, expected, "{what}, {dtype} back");
 }
 

@@ -11,10 +11,10 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::Token;
 
 use super::super::filter::is_binary;
-use super::super::source_span::Source;
+use super::super::source_span::StatementSource;
 use super::super::sql_dialect;
 use super::expression::{Comparison, Expression};
-use super::{BoxWith, LevelFile, Step, Test, column_named, corners_of, instant, keys};
+use super::{BoxWith, LevelFile, StatementStep, Test, column_named, corners_of, instant, keys};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
@@ -30,7 +30,7 @@ pub fn text(text: &str) -> String {
 }
 
 /// The statement for the rows of level 0 that are left.
-pub fn statement(levels: &[LevelFile], steps: &[Step<'_>]) -> Result<String> {
+pub fn statement(levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<String> {
     let mut script = String::new();
     match levels.first().and_then(|level| Address::parse(&level.address)).map(|address| address.scheme) {
         None => {}
@@ -44,11 +44,11 @@ pub fn statement(levels: &[LevelFile], steps: &[Step<'_>]) -> Result<String> {
         let level = step.level();
         let from = names[level].clone().unwrap_or_else(|| read(&levels[level].address));
         let condition = match step {
-            Step::Keep { tests, .. } => {
+            StatementStep::Keep { tests, .. } => {
                 let conditions = tests.iter().map(|test| condition(test, &levels[level].columns)).collect::<Result<Vec<_>>>()?;
                 conditions.join("\n  AND ")
             }
-            Step::Parents { by_source, .. } => {
+            StatementStep::Parents { by_source, .. } => {
                 let (own, parent) = keys(*by_source);
                 let list = |columns: &[&str]| columns.iter().map(|column| name(column)).collect::<Vec<_>>().join(", ");
                 let below = names[level + 1].clone().unwrap_or_else(|| read(&levels[level + 1].address));
@@ -122,7 +122,7 @@ pub fn condition(test: &Test<'_>, columns: &[FieldSpec]) -> Result<String> {
 
 /// A condition as it was written, with its names in quotes as the table has them.
 fn quoted(sql: &str, columns: &[FieldSpec]) -> Result<String> {
-    let source = Source::alone(sql);
+    let source = StatementSource::alone(sql);
     let tokens = sql_dialect::tokens(&source)?;
     let mut tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
     let find = |wanted: &str| column_named(columns, wanted);

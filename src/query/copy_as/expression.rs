@@ -7,7 +7,7 @@ use sqlparser::ast::{
     UnaryOperator, Value, ValueWithSpan,
 };
 
-use super::super::source_span::Source;
+use super::super::source_span::StatementSource;
 use super::super::text_patterns::{like_regex, of_whole_text};
 use super::{DAY, column_named};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::text::PrintableLine;
 
 /// Type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExpressionType {
     Bool,
     Int,
     /// `single`: 32 bits.
@@ -35,7 +35,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl ExpressionType {
     fn of(dtype: &DataType) -> Self {
         match dtype {
             DataType::Boolean => Self::Bool,
@@ -105,7 +105,7 @@ impl Comparison {
 
 /// A function of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Function {
+pub enum ValueFunction {
     Lower,
     Upper,
     /// Number of characters.
@@ -126,7 +126,7 @@ pub enum Expression {
     /// `dictionary`: values are stored once.
     Column {
         name: String,
-        kind: Kind,
+        kind: ExpressionType,
         dictionary: bool,
     },
     Bool(bool),
@@ -154,12 +154,12 @@ pub enum Expression {
     Matches(Box<Expression>, String),
     /// `+`, `-`, `*` or `/`.
     Arithmetic(char, Box<Expression>, Box<Expression>),
-    Call(Function, Box<Expression>),
+    Call(ValueFunction, Box<Expression>),
 }
 
 impl Expression {
     /// Type; `None` of a date that was made from a time.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ExpressionType {
         match self {
             Self::Column { kind, .. } => *kind,
             Self::Bool(_)
@@ -169,22 +169,22 @@ impl Expression {
             | Self::Compare(..)
             | Self::IsNull(_)
             | Self::In(..)
-            | Self::Matches(..) => Kind::Bool,
-            Self::Int(_) => Kind::Int,
-            Self::Float(_) => Kind::Float { single: false },
-            Self::Text(_) => Kind::Text,
-            Self::Day(_) => Kind::Date,
-            Self::Instant { zone, nanos, .. } => Kind::Time { zone: *zone, nanos: *nanos },
+            | Self::Matches(..) => ExpressionType::Bool,
+            Self::Int(_) => ExpressionType::Int,
+            Self::Float(_) => ExpressionType::Float { single: false },
+            Self::Text(_) => ExpressionType::Text,
+            Self::Day(_) => ExpressionType::Date,
+            Self::Instant { zone, nanos, .. } => ExpressionType::Time { zone: *zone, nanos: *nanos },
             Self::Coalesce(value, _) => value.kind(),
-            Self::Arithmetic('/', ..) => Kind::Float { single: false },
+            Self::Arithmetic('/', ..) => ExpressionType::Float { single: false },
             Self::Arithmetic(_, left, right) => match (left.kind(), right.kind()) {
-                (Kind::Int, Kind::Int) => Kind::Int,
-                _ => Kind::Float { single: false },
+                (ExpressionType::Int, ExpressionType::Int) => ExpressionType::Int,
+                _ => ExpressionType::Float { single: false },
             },
-            Self::Call(Function::Lower | Function::Upper, _) => Kind::Text,
-            Self::Call(Function::Absolute | Function::Negative, value) => value.kind(),
-            Self::Call(Function::Date, _) => Kind::Date,
-            Self::Call(..) => Kind::Int,
+            Self::Call(ValueFunction::Lower | ValueFunction::Upper, _) => ExpressionType::Text,
+            Self::Call(ValueFunction::Absolute | ValueFunction::Negative, value) => value.kind(),
+            Self::Call(ValueFunction::Date, _) => ExpressionType::Date,
+            Self::Call(..) => ExpressionType::Int,
         }
     }
 
@@ -195,7 +195,7 @@ impl Expression {
     /// The column's values as text patterns are compared with.
     pub fn column(field: &FieldSpec) -> Self {
         let dictionary = matches!(field.dtype, DataType::Dictionary(..));
-        Self::Column { name: field.name.clone(), kind: Kind::of(&field.dtype), dictionary }
+        Self::Column { name: field.name.clone(), kind: ExpressionType::of(&field.dtype), dictionary }
     }
 
     /// A comparison of two values of one kind.
@@ -216,14 +216,14 @@ impl Expression {
 }
 
 /// Turns the tree of a condition into an [`Expression`].
-pub struct Conversion<'a> {
-    pub source: Source<'a>,
+pub struct ConditionConversion<'a> {
+    pub source: StatementSource<'a>,
     pub columns: &'a [FieldSpec],
     /// Name of the engine, for messages.
     pub engine: &'static str,
 }
 
-impl Conversion<'_> {
+impl ConditionConversion<'_> {
     /// A condition.
     ///
     /// # Errors
@@ -232,7 +232,7 @@ impl Conversion<'_> {
     pub fn condition(&self, expr: &Expr) -> Result<Expression> {
         let found = self.value(expr)?;
         match found.kind() {
-            Kind::Bool => Ok(found),
+            ExpressionType::Bool => Ok(found),
             _ => Err(self.refused(expr, "a value that is neither true nor false")),
         }
     }
@@ -262,7 +262,7 @@ impl Conversion<'_> {
             Expr::UnaryOp { op: UnaryOperator::Minus, expr: inner } => match self.value(inner)? {
                 Expression::Int(number) => Expression::Int(-number),
                 Expression::Float(number) => Expression::Float(-number),
-                value if value.kind().is_number() => Expression::Call(Function::Negative, Box::new(value)),
+                value if value.kind().is_number() => Expression::Call(ValueFunction::Negative, Box::new(value)),
                 _ => return Err(self.refused(expr, "a minus before what is no number")),
             },
             Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
@@ -313,10 +313,10 @@ impl Conversion<'_> {
             }
             Expr::Extract { field, expr: inner, .. } => {
                 let part = match field {
-                    DateTimeField::Year => Function::Year,
-                    DateTimeField::Month => Function::Month,
-                    DateTimeField::Day => Function::Day,
-                    DateTimeField::Hour => Function::Hour,
+                    DateTimeField::Year => ValueFunction::Year,
+                    DateTimeField::Month => ValueFunction::Month,
+                    DateTimeField::Day => ValueFunction::Day,
+                    DateTimeField::Hour => ValueFunction::Hour,
                     _ => return Err(self.refused(expr, "this part of a time")),
                 };
                 self.part(part, self.value(inner)?, expr)?
@@ -366,9 +366,9 @@ impl Conversion<'_> {
             (SqlType::Date, Expression::Text(text)) => parse_time(text).map(|micros| Expression::Day(micros.div_euclid(DAY))),
             (SqlType::Date, Expression::Day(_)) => Some(value.clone()),
             (SqlType::Date, Expression::Instant { micros, .. }) => Some(Expression::Day(micros.div_euclid(DAY))),
-            (SqlType::Date, value) if value.kind() == Kind::Date => Some(value.clone()),
-            (SqlType::Date, Expression::Column { kind: Kind::Time { .. }, .. }) => {
-                Some(Expression::Call(Function::Date, Box::new(value.clone())))
+            (SqlType::Date, value) if value.kind() == ExpressionType::Date => Some(value.clone()),
+            (SqlType::Date, Expression::Column { kind: ExpressionType::Time { .. }, .. }) => {
+                Some(Expression::Call(ValueFunction::Date, Box::new(value.clone())))
             }
             (SqlType::Timestamp(_, info), Expression::Text(text)) => {
                 instant(text, matches!(info, sqlparser::ast::TimezoneInfo::Tz | sqlparser::ast::TimezoneInfo::WithTimeZone))
@@ -376,12 +376,12 @@ impl Conversion<'_> {
             (SqlType::Timestamp(..), Expression::Day(day)) => {
                 Some(Expression::Instant { micros: day * DAY, zone: false, nanos: false })
             }
-            (SqlType::Timestamp(..), value) if matches!(value.kind(), Kind::Time { .. }) => Some(value.clone()),
+            (SqlType::Timestamp(..), value) if matches!(value.kind(), ExpressionType::Time { .. }) => Some(value.clone()),
             (SqlType::Double(_) | SqlType::DoublePrecision, Expression::Int(number)) => Some(Expression::Float(*number as f64)),
-            (SqlType::Double(_) | SqlType::DoublePrecision, value) if value.kind() == (Kind::Float { single: false }) => {
+            (SqlType::Double(_) | SqlType::DoublePrecision, value) if value.kind() == (ExpressionType::Float { single: false }) => {
                 Some(value.clone())
             }
-            (SqlType::Varchar(_) | SqlType::Text, value) if value.kind() == Kind::Text => Some(value.clone()),
+            (SqlType::Varchar(_) | SqlType::Text, value) if value.kind() == ExpressionType::Text => Some(value.clone()),
             _ => None,
         };
         found.ok_or_else(|| self.refused(expr, "this conversion of types"))
@@ -415,34 +415,36 @@ impl Conversion<'_> {
                 false => self.compare(comparison.mirrored(), right, left, expr),
             };
         }
-        if let Expression::Call(Function::Date, time) = left {
+        if let Expression::Call(ValueFunction::Date, time) = left {
             return self.compare_days(comparison, *time, right, expr);
         }
         let right = match (left.kind(), right) {
-            (Kind::Time { zone, nanos }, Expression::Text(text)) => {
+            (ExpressionType::Time { zone, nanos }, Expression::Text(text)) => {
                 let micros = parse_time(&text).ok_or_else(|| self.refused(expr, "a text that is no time"))?;
                 Expression::Instant { micros, zone, nanos }
             }
-            (Kind::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant { micros: day * DAY, zone, nanos },
-            (Kind::Time { zone, nanos }, Expression::Instant { micros, .. }) => Expression::Instant { micros, zone, nanos },
-            (Kind::Date, Expression::Text(text)) => {
+            (ExpressionType::Time { zone, nanos }, Expression::Day(day)) => Expression::Instant { micros: day * DAY, zone, nanos },
+            (ExpressionType::Time { zone, nanos }, Expression::Instant { micros, .. }) => {
+                Expression::Instant { micros, zone, nanos }
+            }
+            (ExpressionType::Date, Expression::Text(text)) => {
                 let micros = parse_time(&text);
                 let day = micros.filter(|micros| micros % DAY == 0).ok_or_else(|| self.refused(expr, "a text that is no date"))?;
                 Expression::Day(day / DAY)
             }
-            (Kind::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => Expression::Day(micros / DAY),
+            (ExpressionType::Date, Expression::Instant { micros, .. }) if micros % DAY == 0 => Expression::Day(micros / DAY),
             (kind, Expression::Text(text)) if kind.is_number() => match (text.trim().parse::<i64>(), text.trim().parse::<f64>()) {
                 (Ok(number), _) => Expression::Int(number),
-                (_, Ok(number)) if number.is_finite() && kind != Kind::Int => Expression::Float(number),
+                (_, Ok(number)) if number.is_finite() && kind != ExpressionType::Int => Expression::Float(number),
                 _ => return Err(self.refused(expr, "a text that is no number")),
             },
             // DuckDB compares with the number as the column stores it.
-            (Kind::Float { single: true }, Expression::Float(number)) => Expression::Float(f64::from(number as f32)),
+            (ExpressionType::Float { single: true }, Expression::Float(number)) => Expression::Float(f64::from(number as f32)),
             (_, right) => right,
         };
         let alike = match (left.kind(), right.kind()) {
-            (Kind::Other, _) => false,
-            (Kind::Time { zone, .. }, Kind::Time { zone: other, .. }) => zone == other,
+            (ExpressionType::Other, _) => false,
+            (ExpressionType::Time { zone, .. }, ExpressionType::Time { zone: other, .. }) => zone == other,
             (a, b) if a.is_number() && b.is_number() => true,
             (a, b) => a == b,
         };
@@ -454,7 +456,7 @@ impl Conversion<'_> {
 
     /// The comparison of a time's day as comparisons of times.
     fn compare_days(&self, comparison: Comparison, time: Expression, right: Expression, expr: &Expr) -> Result<Expression> {
-        let Kind::Time { zone, nanos } = time.kind() else { return Err(self.refused(expr, "a day of what is no time")) };
+        let ExpressionType::Time { zone, nanos } = time.kind() else { return Err(self.refused(expr, "a day of what is no time")) };
         let day = match right {
             Expression::Day(day) => day,
             Expression::Text(text) => {
@@ -489,7 +491,7 @@ impl Conversion<'_> {
             }
             _ => None,
         };
-        let whole = matches!(value.kind(), Kind::Text | Kind::Int);
+        let whole = matches!(value.kind(), ExpressionType::Text | ExpressionType::Int);
         Ok(match equals.iter().map(plain).collect::<Option<Vec<_>>>() {
             Some(items) if whole && items.len() > 1 => Expression::In(Box::new(value), items),
             _ => Expression::Any(equals),
@@ -515,16 +517,16 @@ impl Conversion<'_> {
     }
 
     fn matches(&self, value: Expression, regex: String, expr: &Expr) -> Result<Expression> {
-        match value.kind() == Kind::Text && !value.is_constant() {
+        match value.kind() == ExpressionType::Text && !value.is_constant() {
             true => Ok(Expression::Matches(Box::new(value), regex)),
             false => Err(self.refused(expr, "a pattern for what is no text")),
         }
     }
 
-    fn part(&self, part: Function, value: Expression, expr: &Expr) -> Result<Expression> {
+    fn part(&self, part: ValueFunction, value: Expression, expr: &Expr) -> Result<Expression> {
         match value.kind() {
-            Kind::Time { .. } if !value.is_constant() => {}
-            Kind::Date if !value.is_constant() && part != Function::Hour => {}
+            ExpressionType::Time { .. } if !value.is_constant() => {}
+            ExpressionType::Date if !value.is_constant() && part != ValueFunction::Hour => {}
             _ => return Err(self.refused(expr, "a part of what is no time")),
         }
         Ok(Expression::Call(part, Box::new(value)))
@@ -541,24 +543,24 @@ impl Conversion<'_> {
             return Err(self.refused(expr, "an aggregate or window function"));
         }
         let name = function.name.to_string().to_lowercase();
-        let of_text = |made: Function, value: &Expression| match value.kind() == Kind::Text && !value.is_constant() {
+        let of_text = |made: ValueFunction, value: &Expression| match value.kind() == ExpressionType::Text && !value.is_constant() {
             true => Ok(Expression::Call(made, Box::new(value.clone()))),
             false => Err(self.refused(expr, "a text function of what is no text")),
         };
         match (name.as_str(), arguments.as_slice()) {
-            ("lower" | "lcase", [value]) => of_text(Function::Lower, value),
-            ("upper" | "ucase", [value]) => of_text(Function::Upper, value),
-            ("length" | "len" | "char_length" | "character_length", [value]) => of_text(Function::Length, value),
+            ("lower" | "lcase", [value]) => of_text(ValueFunction::Lower, value),
+            ("upper" | "ucase", [value]) => of_text(ValueFunction::Upper, value),
+            ("length" | "len" | "char_length" | "character_length", [value]) => of_text(ValueFunction::Length, value),
             ("abs", [value]) if value.kind().is_number() && !value.is_constant() => {
-                Ok(Expression::Call(Function::Absolute, Box::new(value.clone())))
+                Ok(Expression::Call(ValueFunction::Absolute, Box::new(value.clone())))
             }
-            ("year", [value]) => self.part(Function::Year, value.clone(), expr),
-            ("month", [value]) => self.part(Function::Month, value.clone(), expr),
-            ("day" | "dayofmonth", [value]) => self.part(Function::Day, value.clone(), expr),
-            ("hour", [value]) => self.part(Function::Hour, value.clone(), expr),
+            ("year", [value]) => self.part(ValueFunction::Year, value.clone(), expr),
+            ("month", [value]) => self.part(ValueFunction::Month, value.clone(), expr),
+            ("day" | "dayofmonth", [value]) => self.part(ValueFunction::Day, value.clone(), expr),
+            ("hour", [value]) => self.part(ValueFunction::Hour, value.clone(), expr),
             ("coalesce" | "ifnull", [value, other]) if other.is_constant() && !value.is_constant() => {
                 let alike = value.kind() == other.kind() || value.kind().is_number() && other.kind().is_number();
-                match alike && value.kind() != Kind::Other {
+                match alike && value.kind() != ExpressionType::Other {
                     true => Ok(Expression::Coalesce(Box::new(value.clone()), Box::new(other.clone()))),
                     false => Err(self.refused(expr, "COALESCE of two types")),
                 }

@@ -10,11 +10,11 @@ mod python;
 
 use chrono::DateTime;
 
-use self::expression::{Comparison, Conversion, Expression};
+use self::expression::{Comparison, ConditionConversion, Expression};
 use super::filter::{
     Filter, GEOMETRIES, TIMES, TimeRange, check_box, chosen, is_binary, is_count, is_text, no_time, unit_of_counts,
 };
-use super::source_span::Source;
+use super::source_span::StatementSource;
 use super::sql_dialect;
 use crate::error::{Error, Result};
 use crate::footprint::{Boxes, PlaceSource};
@@ -28,7 +28,7 @@ const DAY: i64 = 86_400_000_000;
 
 /// An engine that reads Parquet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
+pub enum ParquetEngine {
     /// SQL.
     DuckDb,
     /// Python, lazy frames.
@@ -39,7 +39,7 @@ pub enum Engine {
     Dask,
 }
 
-impl Engine {
+impl ParquetEngine {
     /// Every engine.
     pub const ALL: [Self; 4] = [Self::DuckDb, Self::Polars, Self::Spark, Self::Dask];
 
@@ -108,14 +108,14 @@ enum Test<'a> {
 }
 
 /// A step of the statement.
-enum Step<'a> {
+enum StatementStep<'a> {
     /// Keeps the rows of a level that pass the tests.
     Keep { level: usize, tests: Vec<Test<'a>> },
     /// Keeps the rows of a level that have rows left on the level below; `by_source`: rows are numbered within their part.
     Parents { level: usize, by_source: bool },
 }
 
-impl Step<'_> {
+impl StatementStep<'_> {
     fn level(&self) -> usize {
         match self {
             Self::Keep { level, .. } | Self::Parents { level, .. } => *level,
@@ -128,19 +128,19 @@ impl Step<'_> {
 /// # Errors
 /// [`crate::error::Kind::Usage`] for an unknown level or column, an invalid box, range or condition;
 /// [`crate::error::Kind::Unsupported`] for what the engine does not express, with a way that works.
-pub fn statement(engine: Engine, levels: &[LevelFile], filters: &[Filter]) -> Result<String> {
+pub fn statement(engine: ParquetEngine, levels: &[LevelFile], filters: &[Filter]) -> Result<String> {
     if let Some(level) = levels.iter().find(|level| level.member.is_some() && !engine.reads_members()) {
         return Err(within_a_file(engine).at(&level.address));
     }
     let steps = steps(engine, levels, filters)?;
     match engine {
-        Engine::DuckDb => duckdb::statement(levels, &steps),
+        ParquetEngine::DuckDb => duckdb::statement(levels, &steps),
         _ => python::script(engine, levels, &steps),
     }
 }
 
 /// The error for an engine that reads no tables within other files.
-pub fn within_a_file(engine: Engine) -> Error {
+pub fn within_a_file(engine: ParquetEngine) -> Error {
     let summary = format!("{} reads Parquet files, and this dataset has its tables within a file", engine.name());
     Error::unsupported(summary).hint("write an index: `taco-studio tacocat IN.tacozip -o FOLDER`, then copy from its .tacocat")
 }
@@ -150,7 +150,7 @@ pub fn within_a_file(engine: Engine) -> Error {
 /// # Errors
 /// As [`statement`].
 pub fn duckdb_condition(filter: &Filter, columns: &[FieldSpec]) -> Result<String> {
-    let tests = tests(Engine::DuckDb, filter, columns)?;
+    let tests = tests(ParquetEngine::DuckDb, filter, columns)?;
     let conditions = tests.iter().map(|test| duckdb::condition(test, columns)).collect::<Result<Vec<_>>>()?;
     Ok(conditions.join("\n  AND "))
 }
@@ -159,7 +159,7 @@ pub fn duckdb_condition(filter: &Filter, columns: &[FieldSpec]) -> Result<String
 /// footprints, times as text, with a zone or in nanoseconds, and columns that the level does not have.
 pub fn sql_condition(filter: &Filter, columns: &[FieldSpec]) -> Option<String> {
     let mut conditions = Vec::new();
-    for test in tests(Engine::DuckDb, filter, columns).ok()? {
+    for test in tests(ParquetEngine::DuckDb, filter, columns).ok()? {
         conditions.push(match test {
             Test::Condition(sql) => format!("({sql})"),
             Test::Expression(ref expression) if has_plain_times(expression) => duckdb::condition(&test, columns).ok()?,
@@ -182,11 +182,11 @@ fn has_plain_times(expression: &Expression) -> bool {
     }
 }
 
-fn steps<'a>(engine: Engine, levels: &'a [LevelFile], filters: &'a [Filter]) -> Result<Vec<Step<'a>>> {
+fn steps<'a>(engine: ParquetEngine, levels: &'a [LevelFile], filters: &'a [Filter]) -> Result<Vec<StatementStep<'a>>> {
     if levels.is_empty() {
         return Err(Error::usage("the dataset has no level tables"));
     }
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<StatementStep> = Vec::new();
     let mut begun = vec![false; levels.len()];
     let mut begin = |level: usize, tests: &mut Vec<Test<'a>>| {
         if !std::mem::replace(&mut begun[level], true) && levels[level].has("id") {
@@ -201,9 +201,9 @@ fn steps<'a>(engine: Engine, levels: &'a [LevelFile], filters: &'a [Filter]) -> 
         let mut tests = tests(engine, filter, &file.columns)?;
         begin(filter.level, &mut tests);
         match steps.last_mut() {
-            Some(Step::Keep { level, tests: known }) if *level == filter.level => known.extend(tests),
+            Some(StatementStep::Keep { level, tests: known }) if *level == filter.level => known.extend(tests),
             _ if tests.is_empty() => {}
-            _ => steps.push(Step::Keep { level: filter.level, tests }),
+            _ => steps.push(StatementStep::Keep { level: filter.level, tests }),
         }
         for level in (0..filter.level).rev() {
             let (above, below) = (&levels[level], &levels[level + 1]);
@@ -214,33 +214,33 @@ fn steps<'a>(engine: Engine, levels: &'a [LevelFile], filters: &'a [Filter]) -> 
             let mut tests = Vec::new();
             begin(level, &mut tests);
             if !tests.is_empty() {
-                steps.push(Step::Keep { level, tests });
+                steps.push(StatementStep::Keep { level, tests });
             }
             let by_source = above.has("internal:source_file") && below.has("internal:source_file");
-            steps.push(Step::Parents { level, by_source });
+            steps.push(StatementStep::Parents { level, by_source });
         }
     }
     let mut tests = Vec::new();
     begin(0, &mut tests);
     if !tests.is_empty() {
-        steps.push(Step::Keep { level: 0, tests });
+        steps.push(StatementStep::Keep { level: 0, tests });
     }
     Ok(steps)
 }
 
-fn tests<'a>(engine: Engine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<Vec<Test<'a>>> {
+fn tests<'a>(engine: ParquetEngine, filter: &'a Filter, columns: &'a [FieldSpec]) -> Result<Vec<Test<'a>>> {
     let mut tests = Vec::new();
     if let Some(range) = &filter.datetime {
         tests.push(times(filter, range, columns)?);
     }
     if let Some(condition) = &filter.condition {
         match engine {
-            Engine::DuckDb => tests.push(Test::Condition(condition)),
+            ParquetEngine::DuckDb => tests.push(Test::Condition(condition)),
             _ => {
-                let source = Source::alone(condition);
+                let source = StatementSource::alone(condition);
                 let tokens = sql_dialect::tokens(&source)?;
                 let tree = sql_dialect::condition(&source, &tokens, &|name| columns.iter().any(|column| column.name == name))?;
-                match (Conversion { source, columns, engine: engine.name() }).condition(&tree)? {
+                match (ConditionConversion { source, columns, engine: engine.name() }).condition(&tree)? {
                     Expression::Bool(true) => {}
                     Expression::Bool(false) => {
                         return Err(Error::usage("the condition keeps no row").at(condition.printable_line()));
@@ -331,7 +331,7 @@ fn times<'a>(filter: &'a Filter, range: &str, columns: &'a [FieldSpec]) -> Resul
             ]))
         }
         text if is_text(text) => {
-            let day = |bound: super::filter::Bound| match bound.day {
+            let day = |bound: super::filter::TimeBound| match bound.day {
                 true => Ok(bound.micros),
                 false => Err(Error::unsupported(format!(
                     "times of day in the text of column {} can't be compared by other engines",

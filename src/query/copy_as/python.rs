@@ -1,8 +1,8 @@
 //! Scripts for Polars, Spark and Dask. They differ from DuckDB, and from one another, in how names, constants, patterns and numbers
 //! that are no number (NaN) are written.
 
-use super::expression::{Comparison, Expression, Function, Kind};
-use super::{BoxWith, Engine, LevelFile, Step, Test, instant, keys, within_a_file};
+use super::expression::{Comparison, Expression, ExpressionType, ValueFunction};
+use super::{BoxWith, LevelFile, ParquetEngine, StatementStep, Test, instant, keys, within_a_file};
 use crate::error::{Error, Result};
 use crate::model::{Address, FieldSpec, PAD_PREFIX, Scheme};
 use crate::text::with_deceptive;
@@ -24,8 +24,8 @@ fn number(number: f64) -> String {
 }
 
 /// The script for the rows of level 0 that are left.
-pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Result<String> {
-    let mut used: Vec<usize> = steps.iter().map(Step::level).chain([0]).collect();
+pub fn script(engine: ParquetEngine, levels: &[LevelFile], steps: &[StatementStep<'_>]) -> Result<String> {
+    let mut used: Vec<usize> = steps.iter().map(StatementStep::level).chain([0]).collect();
     used.sort_unstable();
     used.dedup();
     let mut body = String::new();
@@ -36,7 +36,7 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
     }
     for step in steps {
         match step {
-            Step::Keep { level, tests } => {
+            StatementStep::Keep { level, tests } => {
                 for test in tests {
                     if let Test::Box { boxes: wanted, with } = test {
                         boxes += 1;
@@ -46,13 +46,13 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
                     } else {
                         let condition = Printer { engine, level: *level, is_reversed: false }.test(test)?;
                         body.push_str(&match engine {
-                            Engine::Dask => format!("level{level} = level{level}[{condition}]\n"),
+                            ParquetEngine::Dask => format!("level{level} = level{level}[{condition}]\n"),
                             _ => format!("level{level} = level{level}.filter({condition})\n"),
                         });
                     }
                 }
             }
-            Step::Parents { level, by_source } => body.push_str(&parents(engine, *level, *by_source)),
+            StatementStep::Parents { level, by_source } => body.push_str(&parents(engine, *level, *by_source)),
         }
     }
     let mut head = String::new();
@@ -60,7 +60,7 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
         head.push_str("import datetime\n\n");
     }
     match engine {
-        Engine::Polars => {
+        ParquetEngine::Polars => {
             let mut members = used.iter().map(|&level| &levels[level]).filter(|level| level.member.is_some());
             match members.next().map(|level| Address::parse(&level.address)) {
                 Some(Some(_)) => head.push_str("import fsspec\n"),
@@ -69,7 +69,7 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
             }
             head.push_str("import polars as pl\n");
         }
-        Engine::Spark => head.push_str("from pyspark.sql import SparkSession, functions as F\n"),
+        ParquetEngine::Spark => head.push_str("from pyspark.sql import SparkSession, functions as F\n"),
         _ => {
             head.push_str("import dask.dataframe as dd\n");
             head.push_str("import pandas as pd\nimport pyarrow as pa\n\n");
@@ -78,7 +78,7 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
     }
     head.push_str(&helpers);
     head.push('\n');
-    if engine == Engine::Spark {
+    if engine == ParquetEngine::Spark {
         let nanos = |column: &FieldSpec| matches!(column.dtype, DataType::Timestamp(TimeUnit::Nanosecond, _));
         head.push_str("spark = SparkSession.builder.getOrCreate()\nspark.conf.set(\"spark.sql.session.timeZone\", \"UTC\")\n");
         if used.iter().any(|&level| levels[level].columns.iter().any(nanos)) {
@@ -86,22 +86,22 @@ pub fn script(engine: Engine, levels: &[LevelFile], steps: &[Step<'_>]) -> Resul
         }
     }
     let end = match engine {
-        Engine::Polars => "rows = level0.collect()\n",
-        Engine::Spark => "rows = level0  # lazy: rows.show(), rows.write.parquet(…)\n",
+        ParquetEngine::Polars => "rows = level0.collect()\n",
+        ParquetEngine::Spark => "rows = level0  # lazy: rows.show(), rows.write.parquet(…)\n",
         _ => "rows = level0  # lazy: rows.compute(), rows.to_parquet(…)\n",
     };
     Ok(head + &body + end)
 }
 
-fn read(engine: Engine, level: &LevelFile) -> Result<String> {
+fn read(engine: ParquetEngine, level: &LevelFile) -> Result<String> {
     let address = Address::parse(&level.address);
     let scheme = address.map(|address| address.scheme);
     if let Some(member) = &level.member {
         return read_member(engine, level, member, scheme);
     }
     Ok(match engine {
-        Engine::Polars => format!("pl.scan_parquet({}, glob=False)", string(&level.address)),
-        Engine::Spark => {
+        ParquetEngine::Polars => format!("pl.scan_parquet({}, glob=False)", string(&level.address)),
+        ParquetEngine::Spark => {
             for column in &level.columns {
                 if matches!(column.dtype, DataType::Time32(_) | DataType::Time64(_) | DataType::Float16) {
                     let error = Error::unsupported(format!("Spark does not read column {}", column.name));
@@ -132,20 +132,20 @@ fn read(engine: Engine, level: &LevelFile) -> Result<String> {
 }
 
 /// Reads a table that is a member of a ZIP, through fsspec where the ZIP is not on this machine.
-fn read_member(engine: Engine, level: &LevelFile, member: &str, scheme: Option<Scheme>) -> Result<String> {
+fn read_member(engine: ParquetEngine, level: &LevelFile, member: &str, scheme: Option<Scheme>) -> Result<String> {
     // fsspec takes `::` for the end of an inner address.
-    if level.address.contains("::") && (engine == Engine::Dask || scheme.is_some()) {
+    if level.address.contains("::") && (engine == ParquetEngine::Dask || scheme.is_some()) {
         let error = Error::unsupported("addresses with :: can't be read within a ZIP").at(&level.address);
         return Err(error.hint("rename the file, or copy the code for tacoreader"));
     }
     let chained = string(&format!("zip://{member}::{}", level.address));
     match (engine, scheme) {
-        (Engine::Polars, None) => {
+        (ParquetEngine::Polars, None) => {
             Ok(format!("pl.scan_parquet(zipfile.ZipFile({}).read({}))", string(&level.address), string(member)))
         }
-        (Engine::Polars, Some(_)) => Ok(format!("pl.scan_parquet(fsspec.open({chained}).open().read())")),
-        (Engine::Dask, _) => Ok(format!("dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")")),
-        (Engine::DuckDb | Engine::Spark, _) => Err(within_a_file(engine).at(&level.address)),
+        (ParquetEngine::Polars, Some(_)) => Ok(format!("pl.scan_parquet(fsspec.open({chained}).open().read())")),
+        (ParquetEngine::Dask, _) => Ok(format!("dd.read_parquet({chained}, index=False, dtype_backend=\"pyarrow\")")),
+        (ParquetEngine::DuckDb | ParquetEngine::Spark, _) => Err(within_a_file(engine).at(&level.address)),
     }
 }
 
@@ -163,15 +163,15 @@ fn helper(boxes: &[[f64; 4]], with: &BoxWith<'_>, count: usize) -> String {
 }
 
 /// Keeps the rows for which a function of a row is true.
-fn apply(engine: Engine, level: usize, function: &str, columns: &[&str]) -> String {
+fn apply(engine: ParquetEngine, level: usize, function: &str, columns: &[&str]) -> String {
     let quoted: Vec<String> = columns.iter().map(|column| string(column)).collect();
     let list = quoted.join(", ");
     match engine {
-        Engine::Polars => format!(
+        ParquetEngine::Polars => format!(
             "level{level} = level{level}.filter(\n    pl.struct({list}).map_batches(\n        lambda rows: pl.Series([{function}(row) \
              for row in rows.to_list()], dtype=pl.Boolean), return_dtype=pl.Boolean\n    )\n)\n"
         ),
-        Engine::Spark => {
+        ParquetEngine::Spark => {
             let columns: Vec<String> = columns.iter().map(|column| spark_column(column)).collect();
             format!(
                 "level{level} = level{level}.filter(F.udf(lambda row: {function}(row.asDict()), \"boolean\")(F.struct({})))\n",
@@ -190,16 +190,16 @@ fn spark_column(name: &str) -> String {
 }
 
 /// Keeps the rows of a level that have a row left below them.
-fn parents(engine: Engine, level: usize, by_source: bool) -> String {
+fn parents(engine: ParquetEngine, level: usize, by_source: bool) -> String {
     let (own, parent) = keys(by_source);
     let list = |columns: &[&str]| format!("[{}]", columns.iter().map(|column| string(column)).collect::<Vec<_>>().join(", "));
     let below = level + 1;
     match engine {
-        Engine::Polars => {
+        ParquetEngine::Polars => {
             let (own, parent) = (list(own), list(parent));
             format!("level{level} = level{level}.join(level{below}, left_on={own}, right_on={parent}, how=\"semi\")\n")
         }
-        Engine::Spark => {
+        ParquetEngine::Spark => {
             let renamed = parent.iter().zip(own).map(|(from, to)| format!("{}.alias({})", spark_column(from), string(to)));
             let renamed = renamed.collect::<Vec<_>>().join(", ");
             format!("level{level} = level{level}.join(level{below}.select({renamed}), {}, \"left_semi\")\n", list(own))
@@ -215,7 +215,7 @@ fn parents(engine: Engine, level: usize, by_source: bool) -> String {
 }
 
 struct Printer {
-    engine: Engine,
+    engine: ParquetEngine,
     level: usize,
     /// The condition has a NOT, or a value for null: a comparison may be reversed.
     is_reversed: bool,
@@ -228,8 +228,8 @@ impl Printer {
                 let id = self.text_column("id", false);
                 let prefix = string(PAD_PREFIX);
                 Ok(match self.engine {
-                    Engine::Polars => format!("~{id}.str.starts_with({prefix}).fill_null(False)"),
-                    Engine::Spark => format!("~F.coalesce({id}.startswith({prefix}), F.lit(False))"),
+                    ParquetEngine::Polars => format!("~{id}.str.starts_with({prefix}).fill_null(False)"),
+                    ParquetEngine::Spark => format!("~F.coalesce({id}.startswith({prefix}), F.lit(False))"),
                     _ => format!("~{id}.str.startswith({prefix}).fillna(False)"),
                 })
             }
@@ -246,10 +246,10 @@ impl Printer {
     fn checked(&self, expression: &Expression) -> Result<String> {
         // Spark has nanoseconds as numbers.
         let part_of_nanos = |one: &Expression| {
-            matches!(one, Expression::Call(Function::Year | Function::Month | Function::Day | Function::Hour, time)
-                if time.kind() == Kind::Time { zone: true, nanos: true } || time.kind() == Kind::Time { zone: false, nanos: true })
+            matches!(one, Expression::Call(ValueFunction::Year | ValueFunction::Month | ValueFunction::Day | ValueFunction::Hour, time)
+                if time.kind() == ExpressionType::Time { zone: true, nanos: true } || time.kind() == ExpressionType::Time { zone: false, nanos: true })
         };
-        if self.engine == Engine::Spark && expression.any(&part_of_nanos) {
+        if self.engine == ParquetEngine::Spark && expression.any(&part_of_nanos) {
             let error = Error::unsupported("a part of a time in nanoseconds can't be written for Spark");
             return Err(error.hint("compare the column with times, or copy the filter for another engine"));
         }
@@ -259,8 +259,8 @@ impl Printer {
 
     fn column(&self, name: &str) -> String {
         match self.engine {
-            Engine::Polars => format!("pl.col({})", string(name)),
-            Engine::Spark => spark_column(name),
+            ParquetEngine::Polars => format!("pl.col({})", string(name)),
+            ParquetEngine::Spark => spark_column(name),
             _ => format!("level{}[{}]", self.level, string(name)),
         }
     }
@@ -269,23 +269,25 @@ impl Printer {
     fn text_column(&self, name: &str, dictionary: bool) -> String {
         let column = self.column(name);
         match self.engine {
-            Engine::Polars if dictionary => format!("{column}.cast(pl.String)"),
+            ParquetEngine::Polars if dictionary => format!("{column}.cast(pl.String)"),
             // Comparisons of other texts have no null, and do not combine with those that have.
-            Engine::Dask => format!("{column}.astype(TEXT)"),
+            ParquetEngine::Dask => format!("{column}.astype(TEXT)"),
             _ => column,
         }
     }
 
     fn print(&self, expression: &Expression) -> String {
-        let (polars, spark) = (self.engine == Engine::Polars, self.engine == Engine::Spark);
+        let (polars, spark) = (self.engine == ParquetEngine::Polars, self.engine == ParquetEngine::Spark);
         match expression {
             Expression::Column { name, kind, dictionary } => {
                 let column = self.column(name);
                 match (kind, self.engine) {
-                    (Kind::Text, _) => self.text_column(name, *dictionary),
-                    (Kind::Time { nanos: true, .. }, Engine::Polars) => column,
-                    (Kind::Time { zone: true, .. }, Engine::Polars) => format!("{column}.dt.convert_time_zone(\"UTC\")"),
-                    (Kind::Time { zone: true, .. }, Engine::Dask) => format!("{column}.dt.tz_convert(\"UTC\")"),
+                    (ExpressionType::Text, _) => self.text_column(name, *dictionary),
+                    (ExpressionType::Time { nanos: true, .. }, ParquetEngine::Polars) => column,
+                    (ExpressionType::Time { zone: true, .. }, ParquetEngine::Polars) => {
+                        format!("{column}.dt.convert_time_zone(\"UTC\")")
+                    }
+                    (ExpressionType::Time { zone: true, .. }, ParquetEngine::Dask) => format!("{column}.dt.tz_convert(\"UTC\")"),
                     _ => column,
                 }
             }
@@ -358,8 +360,8 @@ impl Printer {
     /// A constant of Python as an expression of the engine.
     fn literal(&self, constant: String) -> String {
         match self.engine {
-            Engine::Polars => format!("pl.lit({constant})"),
-            Engine::Spark => format!("F.lit({constant})"),
+            ParquetEngine::Polars => format!("pl.lit({constant})"),
+            ParquetEngine::Spark => format!("F.lit({constant})"),
             _ => constant,
         }
     }
@@ -368,7 +370,7 @@ impl Printer {
     fn grouped(&self, expression: &Expression) -> String {
         let printed = self.print(expression);
         match expression {
-            Expression::Not(_) | Expression::Call(Function::Negative, _) => format!("({printed})"),
+            Expression::Not(_) | Expression::Call(ValueFunction::Negative, _) => format!("({printed})"),
             _ => printed,
         }
     }
@@ -381,14 +383,14 @@ impl Printer {
         let written = |form: &str| instant(micros, form);
         match self.engine {
             // Nanoseconds are compared as numbers: as times they would be cut to microseconds.
-            Engine::Polars | Engine::Spark if nanos => (i128::from(micros) * 1_000).to_string(),
-            Engine::Polars => {
+            ParquetEngine::Polars | ParquetEngine::Spark if nanos => (i128::from(micros) * 1_000).to_string(),
+            ParquetEngine::Polars => {
                 let zone = if zone { ", tzinfo=datetime.timezone.utc" } else { "" };
                 let fraction = micros.rem_euclid(1_000_000);
                 let parts = written("%-Y, %-m, %-d, %-H, %-M, %-S");
                 format!("pl.lit(datetime.datetime({parts}, {fraction}{zone}))")
             }
-            Engine::Spark => {
+            ParquetEngine::Spark => {
                 let (end, kind) = if zone { ("Z", "timestamp") } else { ("", "timestamp_ntz") };
                 format!("F.lit(\"{}{end}\").cast(\"{kind}\")", written("%Y-%m-%dT%H:%M:%S%.6f"))
             }
@@ -402,7 +404,7 @@ impl Printer {
     fn compare(&self, comparison: Comparison, left: &Expression, right: &Expression) -> String {
         let sign = comparison.python();
         let (l, r) = (self.grouped(left), self.grouped(right));
-        if self.engine == Engine::Polars && matches!(left.kind(), Kind::Time { nanos: true, .. }) {
+        if self.engine == ParquetEngine::Polars && matches!(left.kind(), ExpressionType::Time { nanos: true, .. }) {
             let number = |one: &Expression, text: String| match one {
                 Expression::Instant { .. } => text,
                 _ => format!("{text}.dt.timestamp(\"ns\")"),
@@ -410,11 +412,12 @@ impl Printer {
             return format!("({} {sign} {})", number(left, l), number(right, r));
         }
         let plain = format!("({l} {sign} {r})");
-        let is_float = |one: &Expression| matches!(one.kind(), Kind::Float { .. }) && !matches!(one, Expression::Float(_));
-        if self.engine == Engine::Polars || !is_float(left) && !is_float(right) {
+        let is_float =
+            |one: &Expression| matches!(one.kind(), ExpressionType::Float { .. }) && !matches!(one, Expression::Float(_));
+        if self.engine == ParquetEngine::Polars || !is_float(left) && !is_float(right) {
             return plain;
         }
-        if self.engine == Engine::Spark {
+        if self.engine == ParquetEngine::Spark {
             // Spark excludes row groups by their largest number, which is none of those that are no number, although they are greater.
             return match (right, comparison) {
                 (
@@ -446,23 +449,23 @@ impl Printer {
         }
     }
 
-    fn call(&self, function: Function, value: &Expression) -> String {
+    fn call(&self, function: ValueFunction, value: &Expression) -> String {
         let value = self.grouped(value);
         let [polars, spark, dask] = match function {
-            Function::Lower => [".str.to_lowercase()", "lower", ".str.lower()"],
-            Function::Upper => [".str.to_uppercase()", "upper", ".str.upper()"],
-            Function::Length => [".str.len_chars()", "length", ".str.len()"],
-            Function::Absolute => [".abs()", "abs", ".abs()"],
-            Function::Year => [".dt.year()", "year", ".dt.year"],
-            Function::Month => [".dt.month()", "month", ".dt.month"],
-            Function::Day => [".dt.day()", "dayofmonth", ".dt.day"],
-            Function::Hour => [".dt.hour()", "hour", ".dt.hour"],
-            Function::Date => [".dt.date()", "to_date", ".dt.floor(\"D\")"],
-            Function::Negative => return format!("-{value}"),
+            ValueFunction::Lower => [".str.to_lowercase()", "lower", ".str.lower()"],
+            ValueFunction::Upper => [".str.to_uppercase()", "upper", ".str.upper()"],
+            ValueFunction::Length => [".str.len_chars()", "length", ".str.len()"],
+            ValueFunction::Absolute => [".abs()", "abs", ".abs()"],
+            ValueFunction::Year => [".dt.year()", "year", ".dt.year"],
+            ValueFunction::Month => [".dt.month()", "month", ".dt.month"],
+            ValueFunction::Day => [".dt.day()", "dayofmonth", ".dt.day"],
+            ValueFunction::Hour => [".dt.hour()", "hour", ".dt.hour"],
+            ValueFunction::Date => [".dt.date()", "to_date", ".dt.floor(\"D\")"],
+            ValueFunction::Negative => return format!("-{value}"),
         };
         match self.engine {
-            Engine::Polars => format!("{value}{polars}"),
-            Engine::Spark => format!("F.{spark}({value})"),
+            ParquetEngine::Polars => format!("{value}{polars}"),
+            ParquetEngine::Spark => format!("F.{spark}({value})"),
             _ => format!("{value}{dask}"),
         }
     }

@@ -21,7 +21,7 @@ fn level0() -> LevelFile {
     LevelFile { address: "/data/it's [1]/.tacocat/level0.parquet".into(), member: None, columns }
 }
 
-fn of(engine: Engine, filter: Filter) -> Result<String> {
+fn of(engine: ParquetEngine, filter: Filter) -> Result<String> {
     statement(engine, &[level0()], &[filter])
 }
 
@@ -29,14 +29,14 @@ fn of(engine: Engine, filter: Filter) -> Result<String> {
 fn names_texts_and_paths_are_quoted_for_each_engine() {
     let condition = r#"region = 'O''Higgins "north" \ x' AND eo:single < 0.1"#;
     let written = |engine| of(engine, Filter::condition(condition)).expect("is expressed");
-    let sql = written(Engine::DuckDb);
+    let sql = written(ParquetEngine::DuckDb);
     assert!(sql.contains(r#""region" = 'O''Higgins "north" \ x' AND "eo:single" < 0.1"#), "{sql}");
     assert!(sql.contains("read_parquet('/data/it''s [[]1]/.tacocat/level0.parquet'"), "{sql}");
-    let polars = written(Engine::Polars);
+    let polars = written(ParquetEngine::Polars);
     assert!(polars.contains(r#"pl.col("region") == pl.lit("O'Higgins \"north\" \\ x")"#), "{polars}");
     // As the column stores it.
     assert!(polars.contains(r#"pl.col("eo:single") < 0.10000000149011612"#), "{polars}");
-    let spark = written(Engine::Spark);
+    let spark = written(ParquetEngine::Spark);
     assert!(
         spark.contains(r#"F.col("`eo:single`")"#) && spark.contains(r#""/data/it's \\[1\\]/.tacocat/level0.parquet""#),
         "{spark}"
@@ -52,44 +52,45 @@ fn days_and_times_are_bounds_of_the_columns_type() {
         parts.iter().for_each(|part| assert!(written.contains(part), "{part}\n{written}"));
     };
     expect(
-        Engine::DuckDb,
+        ParquetEngine::DuckDb,
         "zoned",
         &[">= TIMESTAMPTZ '2020-01-01 00:00:00.000000+00'", "<= TIMESTAMPTZ '2020-01-02 08:30:00.000000+00'", "SET TimeZone"],
     );
-    expect(Engine::DuckDb, "stac:time_start", &["\"stac:time_start\" <= TIMESTAMP '2020-01-02 08:30:00.000000'"]);
+    expect(ParquetEngine::DuckDb, "stac:time_start", &["\"stac:time_start\" <= TIMESTAMP '2020-01-02 08:30:00.000000'"]);
     expect(
-        Engine::Polars,
+        ParquetEngine::Polars,
         "zoned",
         &["dt.convert_time_zone(\"UTC\") >= pl.lit(datetime.datetime(2020, 1, 1, 0, 0, 0, 0, tzinfo=datetime.timezone.utc))"],
     );
-    expect(Engine::Polars, "nanos", &["pl.col(\"nanos\").dt.timestamp(\"ns\") >= 1577836800000000000"]);
-    expect(Engine::Spark, "nanos", &["F.col(\"`nanos`\") <= 1577953800000000000", "nanosAsLong"]);
-    expect(Engine::Dask, "zoned", &["pd.Timestamp(\"2020-01-02T08:30:00.000000\", tz=\"UTC\")", "import pandas as pd"]);
+    expect(ParquetEngine::Polars, "nanos", &["pl.col(\"nanos\").dt.timestamp(\"ns\") >= 1577836800000000000"]);
+    expect(ParquetEngine::Spark, "nanos", &["F.col(\"`nanos`\") <= 1577953800000000000", "nanosAsLong"]);
+    expect(ParquetEngine::Dask, "zoned", &["pd.Timestamp(\"2020-01-02T08:30:00.000000\", tz=\"UTC\")", "import pandas as pd"]);
     // A day of a time is a comparison of times.
-    let day = of(Engine::Polars, Filter::condition("CAST(zoned AS DATE) <= '2020-01-02'")).expect("is expressed");
+    let day = of(ParquetEngine::Polars, Filter::condition("CAST(zoned AS DATE) <= '2020-01-02'")).expect("is expressed");
     assert!(day.contains("< pl.lit(datetime.datetime(2020, 1, 3, 0, 0, 0, 0, tzinfo=datetime.timezone.utc))"), "{day}");
 }
 
 #[test]
 fn what_an_engine_can_not_express_is_refused_with_its_place() {
     for condition in ["n % 2 = 0", "n / n > 1", "n = NULL", "1 = 1", "region = 3", "ST_X(\"stac:centroid\") > 1", "sum(n) > 1"] {
-        for engine in [Engine::Polars, Engine::Spark, Engine::Dask] {
+        for engine in [ParquetEngine::Polars, ParquetEngine::Spark, ParquetEngine::Dask] {
             let error = of(engine, Filter::condition(format!("n > 1 AND {condition}"))).expect_err(condition);
             assert_eq!(error.kind(), crate::error::Kind::Unsupported, "{condition}: {error}");
             assert!(error.place().is_some() && !error.hints().is_empty(), "{condition}: {}", error.report());
         }
-        of(Engine::DuckDb, Filter::condition(condition)).expect(condition);
+        of(ParquetEngine::DuckDb, Filter::condition(condition)).expect(condition);
     }
-    let unknown = of(Engine::Polars, Filter::condition("nowhere > 1")).expect_err("an unknown column");
+    let unknown = of(ParquetEngine::Polars, Filter::condition("nowhere > 1")).expect_err("an unknown column");
     assert_eq!(unknown.kind(), crate::error::Kind::Usage);
-    let hour = of(Engine::Spark, Filter::condition("hour(nanos) = 1")).expect_err("a number to Spark");
+    let hour = of(ParquetEngine::Spark, Filter::condition("hour(nanos) = 1")).expect_err("a number to Spark");
     assert_eq!(hour.kind(), crate::error::Kind::Unsupported);
-    assert!(of(Engine::Spark, Filter::condition("n > 1").at_level(1)).is_err(), "there is one level");
+    assert!(of(ParquetEngine::Spark, Filter::condition("n > 1").at_level(1)).is_err(), "there is one level");
 }
 
 #[test]
 fn geometries_of_conditions_are_read_from_wkb() {
-    let sql = of(Engine::DuckDb, Filter::condition("st_x(\"STAC:centroid\") > 1 AND ST_Y(ST_GeomFromWKB(\"stac:centroid\")) < 2"));
+    let sql =
+        of(ParquetEngine::DuckDb, Filter::condition("st_x(\"STAC:centroid\") > 1 AND ST_Y(ST_GeomFromWKB(\"stac:centroid\")) < 2"));
     let sql = sql.expect("is expressed");
     assert!(sql.contains("st_x(ST_GeomFromWKB(\"stac:centroid\")) > 1 AND ST_Y(ST_GeomFromWKB(\"stac:centroid\")) < 2"), "{sql}");
     assert!(sql.contains("LOAD spatial"), "{sql}");
@@ -102,9 +103,9 @@ fn filters_of_deeper_levels_keep_the_samples_above() {
     let level1 = LevelFile { address: "/data/.tacocat/level1.parquet".into(), member: None, columns: columns.to_vec() };
     let levels = [level0(), level1];
     let filters = [Filter::condition("id = 'b'").at_level(1), Filter::condition("n > 1")];
-    let sql = statement(Engine::DuckDb, &levels, &filters).expect("is expressed");
+    let sql = statement(ParquetEngine::DuckDb, &levels, &filters).expect("is expressed");
     assert!(sql.contains("(\"internal:current_id\") IN (SELECT \"internal:parent_id\" FROM level1_0)"), "{sql}");
-    let polars = statement(Engine::Polars, &levels, &filters).expect("is expressed");
+    let polars = statement(ParquetEngine::Polars, &levels, &filters).expect("is expressed");
     assert!(
         polars.contains(
             "level0 = level0.join(level1, left_on=[\"internal:current_id\"], right_on=[\"internal:parent_id\"], how=\"semi\")"
@@ -117,7 +118,7 @@ fn filters_of_deeper_levels_keep_the_samples_above() {
 fn what_shows_nothing_is_escaped_in_statements_that_people_paste() {
     assert_eq!(super::python_string("a\u{202e}b\u{1b}\u{9b}\u{e0041}"), r#""a\U0000202eb\u001b\U0000009b\U000e0041""#);
     let hostile = LevelFile { address: "/data/x\u{202e}y\u{7}.parquet".into(), ..level0() };
-    let written = statement(Engine::DuckDb, &[hostile], &[]).expect("is written");
+    let written = statement(ParquetEngine::DuckDb, &[hostile], &[]).expect("is written");
     assert!(written.contains("read_parquet('/data/x' || chr(8238) || 'y' || chr(7) || '.parquet', hive_partitioning"), "{written}");
 }
 
@@ -125,14 +126,16 @@ fn what_shows_nothing_is_escaped_in_statements_that_people_paste() {
 fn tables_within_a_zip_are_read_by_engines_that_can() {
     let within = |address: &str| LevelFile { address: address.into(), member: Some("METADATA/level0.parquet".into()), ..level0() };
     let written = |engine, address: &str| statement(engine, &[within(address)], &[Filter::condition("n > 3")]);
-    let polars = written(Engine::Polars, "/data/it's.tacozip").expect("is expressed");
+    let polars = written(ParquetEngine::Polars, "/data/it's.tacozip").expect("is expressed");
     assert!(polars.starts_with("import zipfile\n"), "{polars}");
     assert!(polars.contains(r#"zipfile.ZipFile("/data/it's.tacozip").read("METADATA/level0.parquet")"#), "{polars}");
-    let remote = written(Engine::Polars, "https://example.org/a.tacozip").expect("is expressed");
+    let remote = written(ParquetEngine::Polars, "https://example.org/a.tacozip").expect("is expressed");
     assert!(remote.contains(r#"fsspec.open("zip://METADATA/level0.parquet::https://example.org/a.tacozip")"#), "{remote}");
-    let dask = written(Engine::Dask, "/data/a.tacozip").expect("is expressed");
+    let dask = written(ParquetEngine::Dask, "/data/a.tacozip").expect("is expressed");
     assert!(dask.contains(r#"dd.read_parquet("zip://METADATA/level0.parquet::/data/a.tacozip""#), "{dask}");
-    for (engine, address) in [(Engine::DuckDb, "/a.tacozip"), (Engine::Spark, "/a.tacozip"), (Engine::Dask, "/a::b.tacozip")] {
+    for (engine, address) in
+        [(ParquetEngine::DuckDb, "/a.tacozip"), (ParquetEngine::Spark, "/a.tacozip"), (ParquetEngine::Dask, "/a::b.tacozip")]
+    {
         assert!(written(engine, address).is_err(), "{engine:?} {address}");
     }
 }

@@ -17,7 +17,7 @@ const WIDTH_MAX: usize = 10_000;
 
 /// A part of a format.
 #[derive(Clone, Debug, PartialEq)]
-enum Part {
+enum FormatPart {
     Text(String),
     /// The argument with this number.
     Field(usize, Field),
@@ -57,7 +57,7 @@ fn number(letters: &mut std::iter::Peekable<std::str::Chars>) -> PolarsResult<Op
 }
 
 /// The parts of a format as `{}`, `{0}` or `{:>8.2f}`.
-fn brace_parts(format: &str) -> PolarsResult<Vec<Part>> {
+fn brace_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut next = 0;
@@ -67,7 +67,7 @@ fn brace_parts(format: &str) -> PolarsResult<Vec<Part>> {
             '{' | '}' if letters.next_if_eq(&letter).is_some() => text.push(letter),
             '}' => return Err(fault("a } has no {")),
             '{' => {
-                parts.push(Part::Text(std::mem::take(&mut text)));
+                parts.push(FormatPart::Text(std::mem::take(&mut text)));
                 let place = number(&mut letters)?.unwrap_or_else(|| {
                     next += 1;
                     next - 1
@@ -79,12 +79,12 @@ fn brace_parts(format: &str) -> PolarsResult<Vec<Part>> {
                 if letters.next() != Some('}') {
                     return Err(fault("a field is written {}, {0} or {:.2f}"));
                 }
-                parts.push(Part::Field(place, field));
+                parts.push(FormatPart::Field(place, field));
             }
             letter => text.push(letter),
         }
     }
-    parts.push(Part::Text(text));
+    parts.push(FormatPart::Text(text));
     Ok(parts)
 }
 
@@ -115,7 +115,7 @@ fn brace_field(letters: &mut std::iter::Peekable<std::str::Chars>) -> PolarsResu
 }
 
 /// The parts of a format as `%d`, `%05.2f` or `%-10s`.
-fn percent_parts(format: &str) -> PolarsResult<Vec<Part>> {
+fn percent_parts(format: &str) -> PolarsResult<Vec<FormatPart>> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut next = 0;
@@ -129,7 +129,7 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<Part>> {
             text.push('%');
             continue;
         }
-        parts.push(Part::Text(std::mem::take(&mut text)));
+        parts.push(FormatPart::Text(std::mem::take(&mut text)));
         let mut field = Field::default();
         while let Some(flag) = letters.next_if(|letter| matches!(letter, '-' | '+' | ' ' | '#' | '0' | ',' | '_' | '\'')) {
             match flag {
@@ -148,17 +148,17 @@ fn percent_parts(format: &str) -> PolarsResult<Vec<Part>> {
         let kind = letters.next().ok_or_else(|| fault("a letter follows %"))?;
         field.kind = Some(if kind == 'i' || kind == 'u' { 'd' } else { kind });
         field.align = field.align.or(Some('>'));
-        parts.push(Part::Field(next, field));
+        parts.push(FormatPart::Field(next, field));
         next += 1;
     }
-    parts.push(Part::Text(text));
+    parts.push(FormatPart::Text(text));
     Ok(parts)
 }
 
-fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<Part>>) -> PolarsResult<Column> {
+fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<FormatPart>>) -> PolarsResult<Column> {
     let formats = cast_to(&columns[0], &DataType::String)?;
     let formats = formats.str()?;
-    let mut known: Option<(String, Vec<Part>)> = None;
+    let mut known: Option<(String, Vec<FormatPart>)> = None;
     let mut row_text = |row: usize| {
         let Some(format) = formats.get(broadcast_row(formats.len(), row)) else { return Ok(None) };
         if known.as_ref().is_none_or(|(text, _)| text != format) {
@@ -168,8 +168,8 @@ fn formatted(columns: &[Column], parts_of: fn(&str) -> PolarsResult<Vec<Part>>) 
         let mut text = String::new();
         for part in parts {
             match part {
-                Part::Text(part) => text.push_str(part),
-                Part::Field(place, field) => {
+                FormatPart::Text(part) => text.push_str(part),
+                FormatPart::Field(place, field) => {
                     let column = columns.get(place + 1).ok_or_else(|| fault("there are fewer values than fields"))?;
                     let value = column.get(broadcast_row(column.len(), row))?;
                     if value.is_null() {
@@ -353,7 +353,7 @@ mod tests {
     fn parts_are_texts_and_fields() {
         let parts = brace_parts("{{a}} {:>5.2f}{0}").expect("parts");
         let field = Field { align: Some('>'), width: 5, precision: Some(2), kind: Some('f'), ..Field::default() };
-        assert_eq!(parts[..2], [Part::Text("{a} ".into()), Part::Field(0, field)]);
+        assert_eq!(parts[..2], [FormatPart::Text("{a} ".into()), FormatPart::Field(0, field)]);
         assert!(brace_parts("{").is_err() && brace_parts("}").is_err() && brace_parts("{:99999}").is_err());
     }
 

@@ -4,7 +4,7 @@ use polars::prelude::*;
 
 use super::{ScalarFunction, scalar};
 use crate::query::engine::{refusal, type_name};
-use crate::query::nested_values::{Lists, broadcast_row, row_count};
+use crate::query::nested_values::{ListRanges, broadcast_row, row_count};
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[scalar("hash", (1, 64), |_| Ok(DataType::UInt64), hash)];
 
@@ -90,7 +90,7 @@ fn hashes_of(column: &Column) -> PolarsResult<Vec<u64>> {
             texts.str()?.iter().map(|text| known(text.map(|text| of_bytes(text.as_bytes())))).collect()
         }
         DataType::List(_) => {
-            let lists = Lists::of(column)?;
+            let lists = ListRanges::of(column)?;
             let elements = hashes_of(&lists.elements.clone().into_column())?;
             let of = |row: usize| lists.row(row).and_then(|range| elements[range].iter().copied().reduce(combined));
             (0..lists.len()).map(|row| known(of(row))).collect()

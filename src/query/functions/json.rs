@@ -9,7 +9,7 @@ use super::{
     wholes_column,
 };
 use crate::query::engine::refusal;
-use crate::query::nested_values::{Lists, broadcast_row, cast_to, row_count};
+use crate::query::nested_values::{ListRanges, broadcast_row, cast_to, row_count};
 use crate::query::value_texts;
 use crate::text::PrintableLine;
 
@@ -82,7 +82,7 @@ fn texts_of(column: &Column) -> PolarsResult<Vec<String>> {
         DataType::Null => vec!["null".to_owned(); column.len()],
         DataType::List(item) => {
             let is_map = matches!(item.as_ref(), DataType::Struct(fields) if fields.iter().map(|field| field.name().as_str()).eq(MADE_FIELDS));
-            let lists = Lists::of(column)?;
+            let lists = ListRanges::of(column)?;
             if is_map {
                 let members = lists.elements.struct_()?.fields_as_series();
                 let names = cast_to(&members[0].clone().into_column(), &DataType::String)?;

@@ -7,7 +7,7 @@ use polars::prelude::*;
 use super::{ScalarFunction, double, doubles_column, scalar, text, texts_column, truth, truths_column, whole, wholes_column};
 use crate::query::engine::{refusal, type_name};
 use crate::query::nested_values::{
-    Lists, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked, taken,
+    ListRanges, ListsBuilder, broadcast_row, cast_to, common_type, comparable_type, order_keys, row_count, stacked, taken,
 };
 use crate::query::struct_values;
 
@@ -67,7 +67,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("array_pop_front", (1, 1), list_type, |columns| of_places(columns, |range| (range.start + 1..range.end).collect())),
     scalar("list_sorted", (3, 3), list_type, list_sorted),
     scalar("list_count", (1, 1), whole, |columns| {
-        let lists = Lists::of(&columns[0])?;
+        let lists = ListRanges::of(&columns[0])?;
         let known = lists.elements.is_not_null();
         let count = |row: usize| lists.row(row).map(|range| range.filter(|place| known.get(*place) == Some(true)).count() as i64);
         Ok(wholes_column((0..lists.len()).map(count).collect()))
@@ -149,7 +149,7 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
     let dtypes: Vec<DataType> = columns.iter().map(|column| column.dtype().clone()).collect();
     let (arguments, cuts) = zipped(&dtypes, columns);
     let cuts = cuts.map(|column| column.bool()).transpose()?;
-    let all = arguments.iter().map(Lists::of).collect::<PolarsResult<Vec<_>>>()?;
+    let all = arguments.iter().map(ListRanges::of).collect::<PolarsResult<Vec<_>>>()?;
     let mut places: Vec<Vec<Option<usize>>> = vec![Vec::new(); all.len()];
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -165,7 +165,7 @@ fn list_zip(columns: &[Column]) -> PolarsResult<Column> {
     }
     let rows = places.first().map_or(0, Vec::len);
     let names = struct_values::unnamed(all.len());
-    let field = |((lists, places), name): ((&Lists, Vec<Option<usize>>), String)| {
+    let field = |((lists, places), name): ((&ListRanges, Vec<Option<usize>>), String)| {
         Ok(taken(&lists.elements, places)?.with_name(name.into()))
     };
     let fields = all.iter().zip(places).zip(names).map(field).collect::<PolarsResult<Vec<Series>>>()?;
@@ -181,14 +181,14 @@ fn flattened_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 }
 
 /// Keys of the elements of two lists, or of a list and a value, as values of one type.
-fn keys_of_both(lists: &Lists, others: &Column) -> PolarsResult<(BinaryChunked, BinaryChunked)> {
+fn keys_of_both(lists: &ListRanges, others: &Column) -> PolarsResult<(BinaryChunked, BinaryChunked)> {
     let dtype = comparable_type(lists.elements.dtype(), others.dtype())?;
     Ok((order_keys(&lists.elements.clone().into_column(), &dtype)?, order_keys(others, &dtype)?))
 }
 
 /// Number of the first element that equals a value, from 1; null when there is none.
 fn list_position(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let (keys, values) = keys_of_both(&lists, &columns[1])?;
     let position = |row: usize| {
         let value = values.get(broadcast_row(values.len(), row));
@@ -200,7 +200,7 @@ fn list_position(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Whether a list has any, or all, of the elements of another one that are not null.
 fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
-    let (lists, others) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (lists, others) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let has = |row: usize| {
         let (own, other) = (lists.row(broadcast_row(lists.len(), row))?, others.row(broadcast_row(others.len(), row))?);
@@ -213,7 +213,7 @@ fn list_has(columns: &[Column], all: bool) -> PolarsResult<Column> {
 
 /// The different elements of a list that are in another one too.
 fn list_intersect(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, others) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (lists, others) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let (keys, wanted) = keys_of_both(&lists, &others.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -235,7 +235,7 @@ fn whole_at(column: &Column) -> PolarsResult<Int64Chunked> {
 
 /// Elements from a position to another one, every so many; negative positions count from the end, a negative step goes back.
 fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let bounds = columns[1..].iter().map(whole_at).collect::<PolarsResult<Vec<_>>>()?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -263,11 +263,11 @@ fn list_slice_steps(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The elements of the lists in a list.
 fn flattened(columns: &[Column]) -> PolarsResult<Column> {
-    let outer = Lists::of(&columns[0])?;
+    let outer = ListRanges::of(&columns[0])?;
     if outer.elements.dtype().is_null() {
         return Ok(columns[0].clone());
     }
-    let inner = Lists::of(&outer.elements.clone().into_column())?;
+    let inner = ListRanges::of(&outer.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..outer.len() {
         match outer.row(row) {
@@ -280,7 +280,7 @@ fn flattened(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The elements at which another list is true.
 fn list_where(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, masks) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (lists, masks) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let chosen = masks.elements.cast(&DataType::Boolean)?;
     let chosen = chosen.bool()?;
     let mut builder = ListsBuilder::default();
@@ -297,7 +297,7 @@ fn list_where(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The elements at positions, null where there is none.
 fn list_select(columns: &[Column]) -> PolarsResult<Column> {
-    let (lists, positions) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (lists, positions) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let numbers = whole_at(&positions.elements.clone().into_column())?;
     let mut builder = ListsBuilder::default();
     for row in 0..row_count(columns) {
@@ -318,7 +318,7 @@ fn list_select(columns: &[Column]) -> PolarsResult<Column> {
 
 /// A list cut to a length, or filled up to it with a value or null.
 fn list_resize(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let lengths = whole_at(&columns[1])?;
     let filling = columns.get(2).map(|column| cast_to(column, lists.elements.dtype())).transpose()?;
     let own = lists.elements.clone().into_column();
@@ -356,7 +356,7 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
         "NULLS LAST" | "" | "DEFAULT" => false,
         _ => return Err(refusal("nulls of a list are 'NULLS FIRST' or 'NULLS LAST'")),
     };
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
     of_places(columns, |range| {
         let mut places: Vec<usize> = range.collect();
@@ -372,7 +372,7 @@ fn list_sorted(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The positions of the elements in their order, from 1.
 fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
     let (mut numbers, mut builder) = (Vec::new(), ListsBuilder::default());
     for row in 0..lists.len() {
@@ -394,7 +394,7 @@ fn list_grade_up(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Lists of some of the elements of each list.
 fn of_places(columns: &[Column], choose: impl Fn(std::ops::Range<usize>) -> Vec<usize>) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
         match lists.row(row) {
@@ -407,7 +407,7 @@ fn of_places(columns: &[Column], choose: impl Fn(std::ops::Range<usize>) -> Vec<
 
 /// One element of each list.
 fn of_one_place(columns: &[Column], choose: fn(&std::ops::Range<usize>, &BooleanChunked) -> Option<usize>) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let known = lists.elements.is_not_null();
     let places = (0..lists.len()).map(|row| choose(&lists.row(row)?, &known));
     Ok(crate::query::nested_values::taken(&lists.elements, places)?.into_column())
@@ -415,7 +415,7 @@ fn of_one_place(columns: &[Column], choose: fn(&std::ops::Range<usize>, &Boolean
 
 /// The most frequent element, the first of several.
 fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let keys = order_keys(&lists.elements.clone().into_column(), lists.elements.dtype())?;
     let mode = |row: usize| {
         let known: Vec<(usize, &[u8])> = lists.row(row)?.filter_map(|place| Some((place, keys.get(place)?))).collect();
@@ -432,7 +432,7 @@ fn list_mode(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The result of the numbers of each list that are not null.
 fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let numbers = lists.elements.cast(&DataType::Float64)?;
     let numbers = numbers.f64()?;
     let result = |row: usize| of(&lists.row(row)?.filter_map(|place| numbers.get(place)).collect::<Vec<f64>>());
@@ -440,7 +440,7 @@ fn of_numbers(columns: &[Column], of: fn(&[f64]) -> Option<f64>) -> PolarsResult
 }
 
 fn of_truths(columns: &[Column], of: fn(&[bool]) -> bool) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let truths = lists.elements.cast(&DataType::Boolean)?;
     let truths = truths.bool()?;
     let result = |row: usize| {
@@ -470,7 +470,7 @@ fn variance(numbers: &[f64], lost: usize) -> Option<f64> {
 
 /// Texts of the elements that are not null, with commas between them.
 fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let texts = cast_to(&lists.elements.clone().into_column(), &DataType::String)?;
     let texts = texts.str()?;
     let joined = |row: usize| {
@@ -482,9 +482,10 @@ fn list_string_agg(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The result of the numbers of two lists of the same length, in pairs.
 fn of_vectors(columns: &[Column], of: fn(&[(f64, f64)]) -> Option<f64>) -> PolarsResult<Column> {
-    let (one, other) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (one, other) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     common_type(&[one.elements.dtype().clone(), other.elements.dtype().clone()])?;
-    let numbers = |lists: &Lists| -> PolarsResult<Float64Chunked> { Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone()) };
+    let numbers =
+        |lists: &ListRanges| -> PolarsResult<Float64Chunked> { Ok(lists.elements.cast(&DataType::Float64)?.f64()?.clone()) };
     let (left, right) = (numbers(&one)?, numbers(&other)?);
     let result = |row: usize| {
         let Some((range, with)) = one.row(broadcast_row(one.len(), row)).zip(other.row(broadcast_row(other.len(), row))) else {

@@ -6,7 +6,7 @@ use polars::prelude::*;
 
 use super::{ScalarFunction, scalar, truth, truths_column, whole, wholes_column};
 use crate::query::engine::{refusal, type_name};
-use crate::query::nested_values::{Lists, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, taken};
+use crate::query::nested_values::{ListRanges, ListsBuilder, broadcast_row, comparable_type, order_keys, row_count, taken};
 
 pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("map_value", (2, 2), map_type, map_value),
@@ -14,7 +14,7 @@ pub(super) const FUNCTIONS: &[ScalarFunction] = &[
     scalar("map_keys", (1, 1), |dtypes| member_type(dtypes, 0), |columns| members(columns, 0)),
     scalar("map_values", (1, 1), |dtypes| member_type(dtypes, 1), |columns| members(columns, 1)),
     scalar("cardinality", (1, 1), whole, |columns| {
-        let lists = Lists::of(&columns[0])?;
+        let lists = ListRanges::of(&columns[0])?;
         Ok(wholes_column((0..lists.len()).map(|row| lists.row(row).map(|range| range.len() as i64)).collect()))
     }),
     scalar("map_entries", (1, 1), pairs_type, map_entries),
@@ -81,7 +81,7 @@ fn value_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 
 /// Maps of keys to values, both lists of the same length.
 fn map_value(columns: &[Column]) -> PolarsResult<Column> {
-    let (keys, values) = (Lists::of(&columns[0])?, Lists::of(&columns[1])?);
+    let (keys, values) = (ListRanges::of(&columns[0])?, ListRanges::of(&columns[1])?);
     let (mut of_keys, mut of_values, mut builder) = (Vec::new(), Vec::new(), ListsBuilder::default());
     for row in 0..row_count(columns) {
         let Some((own, other)) = keys.row(broadcast_row(keys.len(), row)).zip(values.row(broadcast_row(values.len(), row))) else {
@@ -107,7 +107,7 @@ fn pairs_of(keys: &Series, values: &Series) -> PolarsResult<Series> {
 }
 
 fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let [keys, values] = members_of(&lists)?;
     let pairs = pairs_of(&keys, &values)?;
     let mut builder = ListsBuilder::default();
@@ -122,7 +122,7 @@ fn map_from_entries(columns: &[Column]) -> PolarsResult<Column> {
 
 /// The entries of a map as a list of structs.
 fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let [keys, values] = members_of(&lists)?;
     let fields = [keys.with_name("key".into()), values.with_name("value".into())];
     let pairs = StructChunked::from_series(PlSmallStr::EMPTY, fields[0].len(), fields.iter())?.into_series();
@@ -139,7 +139,7 @@ fn map_entries(columns: &[Column]) -> PolarsResult<Column> {
 /// The maps, whose keys are not null and each there once.
 fn checked(maps: Series) -> PolarsResult<Column> {
     let column = maps.into_column();
-    let lists = Lists::of(&column)?;
+    let lists = ListRanges::of(&column)?;
     let [keys, _] = members_of(&lists)?;
     let keys = order_keys(&keys.clone().into_column(), keys.dtype())?;
     for row in 0..lists.len() {
@@ -155,7 +155,7 @@ fn checked(maps: Series) -> PolarsResult<Column> {
 }
 
 /// Keys and values of the entries.
-fn members_of(lists: &Lists) -> PolarsResult<[Series; 2]> {
+fn members_of(lists: &ListRanges) -> PolarsResult<[Series; 2]> {
     match lists.elements.struct_()?.fields_as_series().as_slice() {
         [keys, values] => Ok([keys.clone(), values.clone()]),
         _ => Err(refusal("a map has keys and values")),
@@ -163,7 +163,7 @@ fn members_of(lists: &Lists) -> PolarsResult<[Series; 2]> {
 }
 
 fn members(columns: &[Column], at: usize) -> PolarsResult<Column> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let members = &members_of(&lists)?[at];
     let mut builder = ListsBuilder::default();
     for row in 0..lists.len() {
@@ -177,7 +177,7 @@ fn members(columns: &[Column], at: usize) -> PolarsResult<Column> {
 
 /// The place of the entry with a key in each row, and whether there is one; `None` where the map is null.
 fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
-    let lists = Lists::of(&columns[0])?;
+    let lists = ListRanges::of(&columns[0])?;
     let [keys, _] = members_of(&lists)?;
     let dtype = comparable_type(keys.dtype(), columns[1].dtype())?;
     let keys = order_keys(&keys.into_column(), &dtype)?;
@@ -192,13 +192,13 @@ fn places(columns: &[Column]) -> PolarsResult<Vec<Option<Option<usize>>>> {
 
 /// The value of a key; null when the map has none.
 fn map_extract_value(columns: &[Column]) -> PolarsResult<Column> {
-    let [_, values] = members_of(&Lists::of(&columns[0])?)?;
+    let [_, values] = members_of(&ListRanges::of(&columns[0])?)?;
     Ok(taken(&values, places(columns)?.into_iter().map(Option::flatten))?.into_column())
 }
 
 /// A list of the value of a key, empty when the map has none.
 fn map_extract(columns: &[Column]) -> PolarsResult<Column> {
-    let [_, values] = members_of(&Lists::of(&columns[0])?)?;
+    let [_, values] = members_of(&ListRanges::of(&columns[0])?)?;
     let mut builder = ListsBuilder::default();
     for place in places(columns)? {
         builder.push(place.flatten().into_iter().map(Some));

@@ -139,13 +139,13 @@ fn decoded(columns: &[Column]) -> PolarsResult<Column> {
 
 /// Bytes that are inserted, removed or replaced.
 fn edits(one: &str, other: &str) -> i64 {
-    strsim::generic_levenshtein(&Bytes(one.as_bytes()), &Bytes(other.as_bytes())) as i64
+    strsim::generic_levenshtein(&TextBytes(one.as_bytes()), &TextBytes(other.as_bytes())) as i64
 }
 
 /// Bytes as the distances of texts take them.
-struct Bytes<'a>(&'a [u8]);
+struct TextBytes<'a>(&'a [u8]);
 
-impl<'b> IntoIterator for &Bytes<'b> {
+impl<'b> IntoIterator for &TextBytes<'b> {
     type Item = &'b u8;
     type IntoIter = std::slice::Iter<'b, u8>;
 

@@ -251,7 +251,7 @@ fn floats_with_nan_and_nodata() {
     let pixels = read_window(&asset, &whole(&info, vec![number(1)]), &ctx()).expect("reads");
     let valid: Vec<bool> = (0..6).map(|position| pixels.bands[0].is_valid(position)).collect();
     assert_eq!(valid, [true, false, false, true, true, true]);
-    assert_eq!(limits(&pixels.bands[0], Stretch::MinMax), Some(Limits { low: 1.5, high: 4.5 }));
+    assert_eq!(limits(&pixels.bands[0], Stretch::MinMax), Some(StretchLimits { low: 1.5, high: 4.5 }));
     let image = preview(&PreviewRequest::new(asset.clone(), (100, 100)), &ctx()).expect("shows");
     assert_eq!((image.rgba.width, image.rgba.height), (3, 2));
     let alpha: Vec<u8> = image.rgba.data.chunks_exact(4).map(|pixel| pixel[3]).collect();

@@ -119,12 +119,12 @@ fn what_does_not_fit_is_selected_by_reading_again() {
     let values: Vec<f64> = noise(width * height).map(|v| (f64::from(v) - 8e6) * 1.5e-3).collect();
     let bands = vec![Samples::F64(values.clone())];
     let (_folder, asset) = written(&NewRaster { width, height, bands, ..Default::default() });
-    let mut moments = Moments::default();
+    let mut moments = RasterMoments::default();
     for part in values.chunks(1000) {
-        moments.join(Moments::of(|with| part.iter().for_each(|value| with(*value))));
+        moments.join(RasterMoments::of(|with| part.iter().for_each(|value| with(*value))));
     }
     let info = pool::lease(&asset).expect("opens").info.clone();
-    let large = Tally {
+    let large = RasterCount {
         source: asset,
         info,
         bands: vec![BandTally { total: (width * height) as u64, is_integer: false, long_range: None, data: Data::Large(moments) }],

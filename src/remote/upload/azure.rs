@@ -5,10 +5,10 @@ use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
 use reqwest::Method;
 
-use super::object::{Checksum, FoundPart, Object, PartTag, Stored, encoded};
+use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, encoded};
 use super::request::{Ask, Refusal};
 use super::xml::{element, elements, plain};
-use crate::remote::fetch::Fault;
+use crate::remote::fetch::RequestFault;
 
 /// Maximum bytes of a list of blocks: those of several uploads of 50,000 blocks.
 const BLOCK_LIST_MAX: usize = 32 << 20;
@@ -17,11 +17,11 @@ fn url_of(object: &Object) -> String {
     format!("{}/{}", object.bucket.url, object.key)
 }
 
-pub(super) async fn stored(object: &Object) -> Result<Option<Stored>, Refusal> {
+pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object.request(&Ask::new(Method::HEAD, url_of(object))).await {
         Ok(answer) => {
             let size_bytes = answer.header("content-length").and_then(|text| text.parse().ok()).unwrap_or_default();
-            Ok(Some(Stored { size_bytes, checksum: answer.header("content-md5").map(str::to_owned), sha256: None }))
+            Ok(Some(StoredObject { size_bytes, checksum: answer.header("content-md5").map(str::to_owned), sha256: None }))
         }
         Err(refusal) if refusal.status() == Some(404) => Ok(None),
         Err(refusal) => Err(refusal),
@@ -89,8 +89,8 @@ pub(super) async fn complete(object: &Object, parts: &[PartTag], whole: &Checksu
     match object.request(&ask.body(list.into()).long()).await {
         Ok(_) => Ok(()),
         // The list of another writer dropped our blocks.
-        Err(Refusal { fault: Fault::Status(400, code), tries }) if code.as_deref() == Some("InvalidBlockList") => {
-            Err(Refusal { fault: Fault::Status(409, code), tries })
+        Err(Refusal { fault: RequestFault::Status(400, code), tries }) if code.as_deref() == Some("InvalidBlockList") => {
+            Err(Refusal { fault: RequestFault::Status(409, code), tries })
         }
         Err(refusal) => Err(refusal),
     }

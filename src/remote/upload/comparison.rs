@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use md5::{Digest, Md5};
 
-use super::object::{Object, PartTag, Stored};
+use super::object::{Object, PartTag, StoredObject};
 use super::writer::part_bytes;
 use super::{s3, whole_checksum};
 use crate::error::Result;
@@ -16,7 +16,7 @@ use crate::remote::runtime;
 /// An object and the bytes that are written here for the comparison. Nothing is sent, and nothing is read from the store.
 pub struct ObjectComparison {
     object: Arc<Object>,
-    found: Stored,
+    found: StoredObject,
     /// Size of the parts of which the store's checksum is made.
     part_bytes: u64,
     /// Bytes that were written.
@@ -50,7 +50,7 @@ impl ObjectComparison {
             }
             s3::whole_tag(&self.parts)
         };
-        self.found.is_surely(&Stored::of(self.position, checksum))
+        self.found.is_surely(&StoredObject::of(self.position, checksum))
     }
 
     fn end_part(&mut self) {

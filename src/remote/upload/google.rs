@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use reqwest::Method;
 
-use super::object::{Object, Stored, UploadId, encoded};
-use super::request::{Answer, Ask, Refusal};
-use crate::remote::fetch::Fault;
+use super::object::{Object, StoredObject, UploadId, encoded};
+use super::request::{Ask, Refusal, UploadAnswer};
+use crate::remote::fetch::RequestFault;
 
 /// Chunks have to be a multiple of this many bytes, except the last one.
 pub(super) const CHUNK_UNIT: u64 = 256 << 10;
@@ -25,16 +25,20 @@ fn uploads(object: &Object, kind: &str, overwrite: bool) -> String {
 }
 
 /// Size and MD5 in an object's resource.
-fn stored_in(answer: &Answer) -> Option<Stored> {
+fn stored_in(answer: &UploadAnswer) -> Option<StoredObject> {
     let resource: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
     let size_bytes = match resource.get("size")? {
         serde_json::Value::String(text) => text.parse().ok()?,
         number => number.as_u64()?,
     };
-    Some(Stored { size_bytes, checksum: resource.get("md5Hash").and_then(|text| text.as_str()).map(str::to_owned), sha256: None })
+    Some(StoredObject {
+        size_bytes,
+        checksum: resource.get("md5Hash").and_then(|text| text.as_str()).map(str::to_owned),
+        sha256: None,
+    })
 }
 
-pub(super) async fn stored(object: &Object) -> Result<Option<Stored>, Refusal> {
+pub(super) async fn stored(object: &Object) -> Result<Option<StoredObject>, Refusal> {
     match object.request(&Ask::new(Method::GET, resource(object))).await {
         Ok(answer) => match stored_in(&answer) {
             Some(stored) => Ok(Some(stored)),
@@ -64,7 +68,7 @@ pub(super) async fn begin(object: &Object, overwrite: bool) -> Result<UploadId, 
 }
 
 /// Number of bytes that the store has, from a response 308.
-fn received(answer: &Answer) -> u64 {
+fn received(answer: &UploadAnswer) -> u64 {
     let last = answer.header("range").and_then(|range| range.trim().rsplit_once('-')?.1.parse::<u64>().ok());
     last.map_or(0, |last| last + 1)
 }
@@ -103,7 +107,13 @@ pub(super) async fn chunk(
         let has = match outcome {
             Ok(answer) if answer.status == 308 => received(&answer),
             Ok(_) => return Ok(()),
-            Err((fault @ (Fault::Cut(_) | Fault::Timeout | Fault::Connect(_) | Fault::Status(408 | 429 | 500.., _)), pause)) => {
+            Err((
+                fault @ (RequestFault::Cut(_)
+                | RequestFault::Timeout
+                | RequestFault::Connect(_)
+                | RequestFault::Status(408 | 429 | 500.., _)),
+                pause,
+            )) => {
                 if fruitless >= RESUMED {
                     return Err(Refusal { fault, tries: fruitless });
                 }

@@ -27,13 +27,13 @@ use futures::StreamExt;
 
 use super::bucket::Signer;
 use super::credentials::{cleaned, connections, store_for};
-use super::fetch::{self, Fault};
+use super::fetch::{self, RequestFault};
 use super::{file, runtime};
 use crate::error::{Cause, Error, IoContext, Kind, Result};
 use crate::model::{Address, Scheme, is_remote};
 
 pub use comparison::ObjectComparison;
-pub use object::Stored;
+pub use object::StoredObject;
 use object::{Checksum, Object, UploadId};
 use request::Refusal;
 pub use writer::ObjectWriter;
@@ -48,12 +48,12 @@ impl Object {
     }
 
     /// What the store has at this key; `None` without an object.
-    async fn stored(&self) -> Result<Option<Stored>, Refusal> {
+    async fn stored(&self) -> Result<Option<StoredObject>, Refusal> {
         self.stored_with(false).await
     }
 
     /// The same, with the SHA-256 of an object in parts if `composite`.
-    async fn stored_with(&self, composite: bool) -> Result<Option<Stored>, Refusal> {
+    async fn stored_with(&self, composite: bool) -> Result<Option<StoredObject>, Refusal> {
         match &self.bucket.signer {
             Signer::S3 { .. } => s3::stored(self, composite).await,
             Signer::Google { .. } => google::stored(self).await,
@@ -62,20 +62,20 @@ impl Object {
     }
 
     /// Sends the whole object in one request.
-    async fn put(&self, bytes: Bytes, overwrite: bool) -> Result<Stored> {
+    async fn put(&self, bytes: Bytes, overwrite: bool) -> Result<StoredObject> {
         let checksum = part_sums::md5_of(&bytes).await.map_err(|refusal| self.error(refusal))?;
         let sent = match &self.bucket.signer {
             Signer::S3 { .. } => s3::put(self, &bytes, &checksum, overwrite).await,
             Signer::Google { .. } => google::put(self, &bytes, overwrite).await,
             Signer::Azure { .. } => azure::put(self, &bytes, &checksum, overwrite).await,
         };
-        let expected = Stored::of(bytes.len() as u64, Some(whole_checksum(&self.bucket.signer, &checksum)));
+        let expected = StoredObject::of(bytes.len() as u64, Some(whole_checksum(&self.bucket.signer, &checksum)));
         self.settled(sent.map(drop), &expected).await
     }
 
     /// The outcome of the request that makes the object visible. When the response to an earlier try was lost, the store may refuse
     /// the next one because the object exists: then it is ours if its size and checksum are.
-    async fn settled(&self, sent: Result<(), Refusal>, expected: &Stored) -> Result<Stored> {
+    async fn settled(&self, sent: Result<(), Refusal>, expected: &StoredObject) -> Result<StoredObject> {
         let refused = match sent {
             Ok(()) => None,
             Err(refusal) if refusal.tries > 1 || refusal.means_other_writer() => Some(refusal),
@@ -150,30 +150,30 @@ impl Object {
         };
         match gone {
             Ok(()) => Ok(()),
-            Err(Refusal { fault: Fault::Status(404, _), .. }) => Ok(()),
+            Err(Refusal { fault: RequestFault::Status(404, _), .. }) => Ok(()),
             Err(refusal) => Err(self.error(refusal)),
         }
     }
 }
 
-impl Stored {
+impl StoredObject {
     fn of(size_bytes: u64, checksum: Option<String>) -> Self {
         Self { size_bytes, checksum, sha256: None }
     }
 
     /// Whether each checksum that both have is equal.
-    fn checksums<'a>(&'a self, other: &'a Stored) -> impl Iterator<Item = bool> + 'a {
+    fn checksums<'a>(&'a self, other: &'a StoredObject) -> impl Iterator<Item = bool> + 'a {
         let pairs = [(&self.checksum, &other.checksum), (&self.sha256, &other.sha256)];
         pairs.into_iter().filter_map(|(own, other)| Some(own.as_ref()? == other.as_ref()?))
     }
 
     /// True unless size or a checksum differ.
-    fn agrees(&self, other: &Stored) -> bool {
+    fn agrees(&self, other: &StoredObject) -> bool {
         self.size_bytes == other.size_bytes && self.checksums(other).all(|equal| equal)
     }
 
     /// True when size and a checksum are known and equal, and no checksum differs.
-    fn is_surely(&self, other: &Stored) -> bool {
+    fn is_surely(&self, other: &StoredObject) -> bool {
         self.agrees(other) && self.checksums(other).next().is_some()
     }
 }
@@ -202,7 +202,7 @@ pub struct NewObject {
 ///
 /// # Errors
 /// When the job is cancelled, or an address can't be written; other errors are in the results.
-pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<Stored>>> {
+pub fn put_objects(new: Vec<NewObject>) -> Result<Vec<Result<StoredObject>>> {
     let objects: Vec<Object> = new.iter().map(|one| Object::of(&one.path)).collect::<Result<_>>()?;
     let limit = connections();
     let mut requests = Vec::with_capacity(new.len());
@@ -240,7 +240,7 @@ pub fn objects_have(objects: Vec<(PathBuf, Bytes)>) -> Result<Vec<Result<bool>>>
                 return Ok(false);
             }
             let checksum = part_sums::md5_of(&bytes).await.map_err(refused)?;
-            let expected = Stored::of(found.size_bytes, Some(whole_checksum(&object.bucket.signer, &checksum)));
+            let expected = StoredObject::of(found.size_bytes, Some(whole_checksum(&object.bucket.signer, &checksum)));
             Ok(found.is_surely(&expected))
         });
     }
@@ -347,12 +347,12 @@ mod tests {
 
     #[test]
     fn an_unknown_checksum_contradicts_nothing_and_proves_nothing() {
-        let stored = |size_bytes, checksum: Option<&str>| Stored::of(size_bytes, checksum.map(str::to_owned));
+        let stored = |size_bytes, checksum: Option<&str>| StoredObject::of(size_bytes, checksum.map(str::to_owned));
         assert!(stored(3, None).agrees(&stored(3, Some("a"))) && !stored(3, None).is_surely(&stored(3, None)));
         assert!(!stored(3, Some("b")).agrees(&stored(3, Some("a"))) && !stored(2, None).agrees(&stored(3, None)));
         assert!(stored(3, Some("a")).is_surely(&stored(3, Some("a"))));
         // One checksum may do for the other, and none may differ.
-        let with = |checksum, sha256: &str| Stored { sha256: Some(sha256.to_owned()), ..stored(3, checksum) };
+        let with = |checksum, sha256: &str| StoredObject { sha256: Some(sha256.to_owned()), ..stored(3, checksum) };
         assert!(with(None, "x").is_surely(&with(Some("a"), "x")) && !with(None, "x").agrees(&with(None, "y")));
         assert!(!with(Some("a"), "x").is_surely(&with(Some("a"), "y")) && !with(None, "x").is_surely(&stored(3, Some("a"))));
     }

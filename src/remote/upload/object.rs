@@ -16,7 +16,7 @@ pub(super) type Sha256Sum = [u8; 32];
 
 /// Size and checksum of an object at a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredObject {
     /// Length in bytes.
     pub size_bytes: u64,
     /// The store's checksum of the object, where it has one that can be computed from the bytes.

@@ -16,8 +16,8 @@ use super::object::Object;
 use crate::model::Address;
 use crate::remote::bucket::Signer;
 use crate::remote::credentials::root_cause;
-use crate::remote::fetch::{Fault, sentence};
-use crate::remote::http::Attempt;
+use crate::remote::fetch::{RequestFault, sentence};
+use crate::remote::http::RequestAttempt;
 use crate::remote::limits::patience;
 use crate::remote::meter::RequestLine;
 
@@ -92,13 +92,13 @@ impl Ask {
 
 /// A response that the caller can use.
 #[derive(Debug)]
-pub struct Answer {
+pub struct UploadAnswer {
     pub status: u16,
     pub headers: HeaderMap,
     pub body: Bytes,
 }
 
-impl Answer {
+impl UploadAnswer {
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).and_then(|value| value.to_str().ok())
     }
@@ -112,46 +112,52 @@ impl Answer {
 /// The failure of the last try.
 #[derive(Debug)]
 pub struct Refusal {
-    pub fault: Fault,
+    pub fault: RequestFault,
     pub tries: u32,
 }
 
 impl Refusal {
     pub fn other(reason: impl Into<String>) -> Self {
-        Self { fault: Fault::Other(reason.into()), tries: 1 }
+        Self { fault: RequestFault::Other(reason.into()), tries: 1 }
     }
 
     /// True when the store says that an object of this name exists, or that another writer of it was faster.
     pub fn means_other_writer(&self) -> bool {
-        matches!(self.fault, Fault::Status(409 | 412, _))
+        matches!(self.fault, RequestFault::Status(409 | 412, _))
     }
 
     /// True when the same request may succeed later.
     pub fn may_pass(&self) -> bool {
-        matches!(self.fault, Fault::Cut(_) | Fault::Timeout | Fault::Connect(_) | Fault::Status(408 | 425 | 429 | 500.., _))
+        matches!(
+            self.fault,
+            RequestFault::Cut(_)
+                | RequestFault::Timeout
+                | RequestFault::Connect(_)
+                | RequestFault::Status(408 | 425 | 429 | 500.., _)
+        )
     }
 
     pub fn status(&self) -> Option<u16> {
         match self.fault {
-            Fault::Status(status, _) => Some(status),
+            RequestFault::Status(status, _) => Some(status),
             _ => None,
         }
     }
 }
 
 /// Maximum number of tries for a failure.
-fn tries(fault: &Fault) -> usize {
+fn tries(fault: &RequestFault) -> usize {
     match fault {
-        Fault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | Fault::Cut(_) => PAUSES.len() + 1,
-        Fault::Connect(_) => 4,
-        Fault::Timeout => 3,
+        RequestFault::Status(408 | 425 | 429 | 500 | 502 | 503 | 504, _) | RequestFault::Cut(_) => PAUSES.len() + 1,
+        RequestFault::Connect(_) => 4,
+        RequestFault::Timeout => 3,
         _ => 1,
     }
 }
 
 impl Object {
     /// Sends a request until it succeeds or another try is no use. Statuses below 400 are answers.
-    pub(super) async fn request(&self, ask: &Ask) -> Result<Answer, Refusal> {
+    pub(super) async fn request(&self, ask: &Ask) -> Result<UploadAnswer, Refusal> {
         let mut number = 1;
         loop {
             let outcome = self.try_once(ask, number).await;
@@ -170,8 +176,8 @@ impl Object {
     }
 
     /// One try; a failure comes with the pause that the server asks for.
-    pub(super) async fn try_once(&self, ask: &Ask, number: u32) -> Result<Answer, (Fault, Duration)> {
-        let attempt = Arc::new(Attempt::new(self.purpose.clone()));
+    pub(super) async fn try_once(&self, ask: &Ask, number: u32) -> Result<UploadAnswer, (RequestFault, Duration)> {
+        let attempt = Arc::new(RequestAttempt::new(self.purpose.clone()));
         let begun = Instant::now();
         let most = match ask.is_long {
             true => patience() * LONG,
@@ -179,7 +185,7 @@ impl Object {
         };
         let outcome = match tokio::time::timeout(most, self.send(ask, &attempt)).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(Fault::Timeout),
+            Err(_) => Err(RequestFault::Timeout),
         };
         self.purpose.ended(RequestLine {
             action: "".into(),
@@ -193,17 +199,17 @@ impl Object {
             fault: outcome
                 .as_ref()
                 .err()
-                .filter(|fault| !matches!(fault, Fault::Status(404, _)))
+                .filter(|fault| !matches!(fault, RequestFault::Status(404, _)))
                 .map(|f| sentence(&self.address, f)),
         });
         outcome.map_err(|fault| (fault, attempt.pause_asked()))
     }
 
-    async fn send(&self, ask: &Ask, attempt: &Arc<Attempt>) -> Result<Answer, Fault> {
-        let wrong = |_| Fault::Other("the request can't be written".into());
+    async fn send(&self, ask: &Ask, attempt: &Arc<RequestAttempt>) -> Result<UploadAnswer, RequestFault> {
+        let wrong = |_| RequestFault::Other("the request can't be written".into());
         let mut request = HttpRequest::new(ask.body.clone().into());
         *request.method_mut() = ask.method.clone();
-        *request.uri_mut() = ask.url.parse().map_err(|_| Fault::Other("the address can't be written as a URL".into()))?;
+        *request.uri_mut() = ask.url.parse().map_err(|_| RequestFault::Other("the address can't be written as a URL".into()))?;
         let headers = request.headers_mut();
         headers.insert("content-length", HeaderValue::from(ask.body.len()));
         for (name, value) in &ask.headers {
@@ -214,17 +220,17 @@ impl Object {
         let response = self.bucket.client.execute(request).await.map_err(|error| fault_of(&error))?;
         let status = response.status().as_u16();
         if status >= 400 {
-            return Err(Fault::Status(status, attempt.code()));
+            return Err(RequestFault::Status(status, attempt.code()));
         }
         let (parts, body) = response.into_parts();
         let (mut stream, mut bytes) = (body.bytes_stream(), BytesMut::new());
         while let Some(chunk) = stream.next().await {
             bytes.extend_from_slice(&chunk.map_err(|error| fault_of(&error))?);
             if bytes.len() > ask.answer_max {
-                return Err(Fault::Other("the answer is too long".into()));
+                return Err(RequestFault::Other("the answer is too long".into()));
             }
         }
-        Ok(Answer { status, headers: parts.headers, body: bytes.freeze() })
+        Ok(UploadAnswer { status, headers: parts.headers, body: bytes.freeze() })
     }
 
     /// True when a signature covers the body, which takes its SHA-256: without encryption. With it the transport protects the body, and
@@ -235,8 +241,8 @@ impl Object {
     }
 
     /// Adds the signature or token. Credentials are asked for each time, as those of a session are renewed.
-    async fn sign(&self, request: &mut HttpRequest, sha256: Option<&[u8; 32]>) -> Result<(), Fault> {
-        let failed = |error: object_store::Error| Fault::Other(format!("no credentials: {}", root_cause(&error)));
+    async fn sign(&self, request: &mut HttpRequest, sha256: Option<&[u8; 32]>) -> Result<(), RequestFault> {
+        let failed = |error: object_store::Error| RequestFault::Other(format!("no credentials: {}", root_cause(&error)));
         match &self.bucket.signer {
             Signer::S3 { store, region, signs: true } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
@@ -246,7 +252,7 @@ impl Object {
             Signer::Google { store, signs: true } => {
                 let credential = store.credentials().get_credential().await.map_err(failed)?;
                 let text = HeaderValue::from_str(&format!("Bearer {}", credential.bearer));
-                let mut value = text.map_err(|_| Fault::Other("the token can't be sent".into()))?;
+                let mut value = text.map_err(|_| RequestFault::Other("the token can't be sent".into()))?;
                 value.set_sensitive(true);
                 request.headers_mut().insert("authorization", value);
             }
@@ -263,13 +269,13 @@ impl Object {
     }
 }
 
-fn fault_of(error: &HttpError) -> Fault {
+fn fault_of(error: &HttpError) -> RequestFault {
     let reason = root_cause(error);
     match error.kind() {
-        HttpErrorKind::Timeout => Fault::Timeout,
-        HttpErrorKind::Connect => Fault::Connect(reason),
-        HttpErrorKind::Decode => Fault::Other(reason),
+        HttpErrorKind::Timeout => RequestFault::Timeout,
+        HttpErrorKind::Connect => RequestFault::Connect(reason),
+        HttpErrorKind::Decode => RequestFault::Other(reason),
         // Interrupted, or a failure that the client does not classify.
-        _ => Fault::Cut(format!("the connection ended while data was sent: {reason}")),
+        _ => RequestFault::Cut(format!("the connection ended while data was sent: {reason}")),
     }
 }

@@ -10,11 +10,11 @@ use object_store::HeaderMap;
 use reqwest::Method;
 use sha2::{Digest as _, Sha256};
 
-use super::object::{Checksum, FoundPart, Object, PartTag, Stored, UploadId, encoded};
+use super::object::{Checksum, FoundPart, Object, PartTag, StoredObject, UploadId, encoded};
 use super::part_sums::PartSums;
 use super::request::{Ask, Refusal};
 use super::xml::{element, elements, plain};
-use crate::remote::fetch::Fault;
+use crate::remote::fetch::RequestFault;
 
 /// Header with the SHA-256 of a part, or of the parts of an object.
 const SHA256: &str = "x-amz-checksum-sha256";
@@ -59,7 +59,7 @@ pub(super) fn whole_sha256(parts: &[PartTag]) -> Option<String> {
 }
 
 /// What the store has; with `composite`, with the SHA-256 of an object in parts, for which some stores ask a permission of its own.
-pub(super) async fn stored(object: &Object, composite: bool) -> Result<Option<Stored>, Refusal> {
+pub(super) async fn stored(object: &Object, composite: bool) -> Result<Option<StoredObject>, Refusal> {
     let ask = Ask::new(Method::HEAD, url_of(object));
     let ask = if composite { ask.with("x-amz-checksum-mode", "ENABLED") } else { ask };
     match object.request(&ask).await {
@@ -68,7 +68,7 @@ pub(super) async fn stored(object: &Object, composite: bool) -> Result<Option<St
             let checksum = answer.header("etag").and_then(|tag| checksum_of(tag, &answer.headers));
             // AWS adds the number of parts.
             let sha256 = answer.header(SHA256).map(|text| text.split('-').next().unwrap_or_default().to_owned());
-            Ok(Some(Stored { size_bytes, checksum, sha256: sha256.filter(|_| composite) }))
+            Ok(Some(StoredObject { size_bytes, checksum, sha256: sha256.filter(|_| composite) }))
         }
         Err(refusal) if refusal.status() == Some(404) => Ok(None),
         Err(refusal) => Err(refusal),
@@ -207,7 +207,7 @@ pub(super) async fn complete(object: &Object, upload: &UploadId, parts: &[PartTa
         let Some(failure) = element(&xml, "Error") else { return Ok(()) };
         let code = element(failure, "Code").map(str::to_owned);
         if tries >= 4 {
-            return Err(Refusal { fault: Fault::Status(500, code), tries });
+            return Err(Refusal { fault: RequestFault::Status(500, code), tries });
         }
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     }

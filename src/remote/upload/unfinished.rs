@@ -51,7 +51,7 @@ pub(super) struct SentUpTo {
 }
 
 /// The record of an object's upload, locked for this process.
-pub(super) struct Record {
+pub(super) struct UploadRecord {
     file: File,
     path: PathBuf,
 }
@@ -80,7 +80,7 @@ fn folder() -> Option<PathBuf> {
     data_dir().map(|data| data.join(FOLDER))
 }
 
-impl Record {
+impl UploadRecord {
     /// The record of an object; `None` while another process writes the object, or where this machine has no place for records: then
     /// the upload can't be continued.
     pub(super) fn claim(object: &Object) -> Option<Self> {
@@ -172,14 +172,14 @@ fn line(value: &impl Serialize) -> std::io::Result<Vec<u8>> {
 }
 
 /// Records of uploads to this bucket that no process has continued for a week.
-pub(super) fn stale(bucket_url: &str) -> Vec<(Record, Unfinished)> {
+pub(super) fn stale(bucket_url: &str) -> Vec<(UploadRecord, Unfinished)> {
     folder().map(|folder| stale_in(&folder, bucket_url, now_s())).unwrap_or_default()
 }
 
-fn stale_in(folder: &Path, bucket_url: &str, now_s: u64) -> Vec<(Record, Unfinished)> {
+fn stale_in(folder: &Path, bucket_url: &str, now_s: u64) -> Vec<(UploadRecord, Unfinished)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let records = entries.filter_map(|entry| {
-        let mut record = Record::lock(&entry.path(), false).ok().flatten()?;
+        let mut record = UploadRecord::lock(&entry.path(), false).ok().flatten()?;
         let (upload, _) = record.read()?;
         Some((record, upload))
     });
@@ -207,14 +207,14 @@ mod tests {
     #[test]
     fn a_record_is_read_by_the_next_process_and_locked_while_one_has_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut record = Record::claim_at(folder.path(), "one").expect("is free");
+        let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free");
         assert_eq!(record.read(), None);
         record.write(&upload(5));
         let sent = SentUpTo { end: 8, md5: "ab".into() };
         record.add(&sent);
-        assert!(Record::claim_at(folder.path(), "one").is_none(), "is locked");
+        assert!(UploadRecord::claim_at(folder.path(), "one").is_none(), "is locked");
         drop(record);
-        let mut record = Record::claim_at(folder.path(), "one").expect("is free again");
+        let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free again");
         assert_eq!(record.read(), Some((upload(5), vec![sent.clone()])));
         // A line that was cut.
         record.file.seek(SeekFrom::End(0)).expect("seeks");
@@ -223,7 +223,7 @@ mod tests {
         record.write(&upload(6));
         assert_eq!(record.read(), Some((upload(6), Vec::new())));
         record.remove();
-        assert_eq!(Record::claim_at(folder.path(), "one").expect("is new").read(), None);
+        assert_eq!(UploadRecord::claim_at(folder.path(), "one").expect("is new").read(), None);
     }
 
     #[test]
@@ -231,9 +231,9 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         for text in ["", "{", "[1]", "{\"version\": 1}"] {
             std::fs::write(folder.path().join("one.json"), text).expect("writes");
-            assert_eq!(Record::claim_at(folder.path(), "one").expect("is free").read(), None, "{text}");
+            assert_eq!(UploadRecord::claim_at(folder.path(), "one").expect("is free").read(), None, "{text}");
         }
-        let mut record = Record::claim_at(folder.path(), "one").expect("is free");
+        let mut record = UploadRecord::claim_at(folder.path(), "one").expect("is free");
         record.write(&Unfinished { version: 2, ..upload(5) });
         assert_eq!(record.read(), None);
     }
@@ -242,10 +242,10 @@ mod tests {
     fn uploads_to_the_same_bucket_are_stale_after_a_week() {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, bucket, begun_s) in [("old", "b", 0), ("new", "b", 2), ("other", "c", 0), ("held", "b", 0)] {
-            let mut record = Record::claim_at(folder.path(), name).expect("is free");
+            let mut record = UploadRecord::claim_at(folder.path(), name).expect("is free");
             record.write(&Unfinished { bucket: bucket.into(), key: name.into(), ..upload(begun_s) });
         }
-        let held = Record::claim_at(folder.path(), "held").expect("is free");
+        let held = UploadRecord::claim_at(folder.path(), "held").expect("is free");
         let found = stale_in(folder.path(), "b", STALE_AFTER_S + 1);
         assert_eq!(found.iter().map(|(_, upload)| upload.key.as_str()).collect::<Vec<_>>(), ["old"]);
         drop(held);

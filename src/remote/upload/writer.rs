@@ -9,10 +9,10 @@ use bytes::Bytes;
 use md5::{Digest, Md5};
 use tokio::sync::Semaphore;
 
-use super::object::{FoundPart, Object, PartTag, Stored, UploadId};
+use super::object::{FoundPart, Object, PartTag, StoredObject, UploadId};
 use super::part_sums::{PartSums, md5_of};
 use super::request::Refusal;
-use super::unfinished::{Record, SentUpTo, Unfinished, stale};
+use super::unfinished::{SentUpTo, Unfinished, UploadRecord, stale};
 use super::{ABORT_WITHIN, azure, google, s3, whole_checksum};
 use crate::error::{Error, Kind, Result};
 use crate::remote::bucket::Signer;
@@ -69,7 +69,7 @@ pub struct ObjectWriter {
     /// What the bytes are made from.
     made_from: Option<String>,
     /// By which a later process finds the upload.
-    record: Option<Record>,
+    record: Option<UploadRecord>,
     earlier: Arc<Earlier>,
     /// A later process continues the upload.
     is_kept: bool,
@@ -137,7 +137,7 @@ impl ObjectWriter {
     /// # Errors
     /// With [`Cause::OutputExists`](crate::error::Cause::OutputExists) when another writer was faster; when the store refuses it, can't
     /// be reached, or has other bytes.
-    pub fn finish(mut self) -> Result<Stored> {
+    pub fn finish(mut self) -> Result<StoredObject> {
         let object = self.object.clone();
         tracing::info!("writes {}", object.text);
         let Some(upload) = self.upload.clone() else {
@@ -157,10 +157,10 @@ impl ObjectWriter {
         let last = self.sent.pop_front().map(Task::join).transpose()?;
         let whole = self.whole.take().map(|md5| md5.finalize().into());
         let expected = match &whole {
-            Some(whole) => Stored::of(self.position, Some(whole_checksum(&object.bucket.signer, whole))),
+            Some(whole) => StoredObject::of(self.position, Some(whole_checksum(&object.bucket.signer, whole))),
             None => {
                 let sha256 = s3::whole_sha256(&self.parts);
-                Stored { sha256, ..Stored::of(self.position, s3::whole_tag(&self.parts)) }
+                StoredObject { sha256, ..StoredObject::of(self.position, s3::whole_tag(&self.parts)) }
             }
         };
         let (parts, overwrite) = (std::mem::take(&mut self.parts), self.overwrite);
@@ -202,7 +202,7 @@ impl ObjectWriter {
             UploadId::plain("")
         } else {
             self.give_up_stale();
-            self.record = Record::claim(&object);
+            self.record = UploadRecord::claim(&object);
             match self.continued()? {
                 Some(upload) => upload,
                 None => {
@@ -222,7 +222,7 @@ impl ObjectWriter {
     /// The upload of an earlier process that did not end, with what the store has of it. One with parts of another size, or made from
     /// something else where that counts, is given up.
     fn continued(&mut self) -> Result<Option<UploadId>> {
-        let Some((found, sent)) = self.record.as_mut().and_then(Record::read) else { return Ok(None) };
+        let Some((found, sent)) = self.record.as_mut().and_then(UploadRecord::read) else { return Ok(None) };
         let (bucket, key) = (&self.object.bucket, &self.object.key);
         if found.bucket != bucket.url || found.key != *key {
             return Ok(None);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::file::Project;
 use super::file_mark::{FileMark, ProjectFile};
-use super::journal::{Entry, Journal, Start, forget};
+use super::journal::{Journal, JournalEntry, JournalStart, forget};
 use crate::draft::{Edit, edit_weight};
 use crate::error::Result;
 use crate::extensions::ExtensionCall;
@@ -27,7 +27,7 @@ const SLOW: Duration = Duration::from_secs(10);
 
 /// Origin of a draft.
 #[derive(Clone, Debug, Default)]
-pub(in crate::studio) enum Origin {
+pub(in crate::studio) enum DraftOrigin {
     /// An empty draft.
     #[default]
     Empty,
@@ -38,7 +38,7 @@ pub(in crate::studio) enum Origin {
 }
 
 /// A change of a draft.
-pub(in crate::studio) enum Change {
+pub(in crate::studio) enum DraftChange {
     /// An edit was applied.
     Do(Edit),
     /// The last edit was undone, by this edit.
@@ -49,26 +49,26 @@ pub(in crate::studio) enum Change {
     Recipe(Vec<ExtensionCall>),
 }
 
-enum Message {
+enum AutosaveMessage {
     /// A change, with the draft before (if nothing was written yet) and after it.
-    Note(Box<Note>),
+    Note(Box<AutosaveNote>),
     /// Delete the journal.
     Forget,
     /// Delete this older journal, whose lock is held, once all earlier messages are on disk.
     Supersede(PathBuf, Option<File>),
 }
 
-struct Note {
-    change: Change,
+struct AutosaveNote {
+    change: DraftChange,
     /// The draft before the change, until the journal exists.
     before: Option<Project>,
     after: Project,
-    origin: Origin,
+    origin: DraftOrigin,
     project: Option<ProjectFile>,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedAutosave {
     /// Number of changes written, failed or discarded.
     written: u64,
     /// Number of the first changes that need not be written any more, because the draft was saved or discarded.
@@ -81,8 +81,8 @@ struct Shared {
 
 /// Autosave of one draft.
 pub(in crate::studio) struct Autosave {
-    sender: Sender<Message>,
-    shared: Arc<(Mutex<Shared>, Condvar)>,
+    sender: Sender<AutosaveMessage>,
+    shared: Arc<(Mutex<SharedAutosave>, Condvar)>,
     sent: u64,
     begun: bool,
     patience: Duration,
@@ -94,7 +94,7 @@ impl Autosave {
     /// Starts the thread; it writes to `folder` after the first change.
     pub fn new(folder: PathBuf) -> Self {
         let (sender, receiver) = channel();
-        let shared: Arc<(Mutex<Shared>, Condvar)> = Arc::default();
+        let shared: Arc<(Mutex<SharedAutosave>, Condvar)> = Arc::default();
         let inner = shared.clone();
         let thread = std::thread::Builder::new().name("autosave".into()).spawn(move || work(&folder, &receiver, &inner)).ok();
         let slow_told = Cell::new(false);
@@ -136,15 +136,22 @@ impl Autosave {
 
     /// Deletes an older journal once all queued changes are on disk. Until then `lock` keeps other windows from restoring it, too.
     pub fn supersede(&self, journal: PathBuf, lock: Option<File>) {
-        let _ = self.sender.send(Message::Supersede(journal, lock));
+        let _ = self.sender.send(AutosaveMessage::Supersede(journal, lock));
     }
 
     /// Queues a change. `before` is the draft before it; optional once [`Autosave::has_begun`].
-    pub fn note(&mut self, change: Change, before: Option<Project>, after: Project, origin: &Origin, project: Option<ProjectFile>) {
+    pub fn note(
+        &mut self,
+        change: DraftChange,
+        before: Option<Project>,
+        after: Project,
+        origin: &DraftOrigin,
+        project: Option<ProjectFile>,
+    ) {
         let before = if self.begun { None } else { before };
         self.begun = true;
-        let note = Note { change, before, after, origin: origin.clone(), project };
-        if self.sender.send(Message::Note(Box::new(note))).is_ok() {
+        let note = AutosaveNote { change, before, after, origin: origin.clone(), project };
+        if self.sender.send(AutosaveMessage::Note(Box::new(note))).is_ok() {
             self.sent += 1;
             self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).since.get_or_insert_with(Instant::now);
         }
@@ -173,7 +180,7 @@ impl Autosave {
     pub fn forget(&mut self) {
         self.begun = false;
         self.shared.0.lock().unwrap_or_else(PoisonError::into_inner).discarded = self.sent;
-        let _ = self.sender.send(Message::Forget);
+        let _ = self.sender.send(AutosaveMessage::Forget);
     }
 }
 
@@ -211,13 +218,13 @@ impl Drop for PendingWrites {
     }
 }
 
-fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Condvar)) {
+fn work(folder: &Path, receiver: &Receiver<AutosaveMessage>, shared: &(Mutex<SharedAutosave>, Condvar)) {
     let mut journal: Option<Journal> = None;
     // After a failed write the journal lacks a change, so that further lines would not apply.
     let mut broken = false;
     while let Ok(message) = receiver.recv() {
         match message {
-            Message::Forget => {
+            AutosaveMessage::Forget => {
                 if let Some(journal) = journal.take() {
                     let path = journal.path().to_owned();
                     drop(journal);
@@ -226,13 +233,13 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
                 broken = false;
                 shared.0.lock().unwrap_or_else(PoisonError::into_inner).path = None;
             }
-            Message::Supersede(older, lock) => {
+            AutosaveMessage::Supersede(older, lock) => {
                 if !broken && journal.is_some() {
                     forget(&older);
                 }
                 drop(lock);
             }
-            Message::Note(note) => {
+            AutosaveMessage::Note(note) => {
                 let is_discarded = {
                     let state = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
                     state.written < state.discarded
@@ -257,31 +264,31 @@ fn work(folder: &Path, receiver: &Receiver<Message>, shared: &(Mutex<Shared>, Co
 }
 
 /// Restarts the journal from the draft after the change.
-fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()> {
+fn write_whole(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Result<()> {
     let ctx = JobContext::default();
     let open = match journal {
         Some(open) => {
             open.compact(&note.after, &ctx)?;
             open
         }
-        None => journal.insert(Journal::begin(folder, note.project, &Start::Draft(&note.after), &ctx)?),
+        None => journal.insert(Journal::begin(folder, note.project, &JournalStart::Draft(&note.after), &ctx)?),
     };
     // Recovery lists only journals with an entry.
-    open.add(&Entry::Recipe(note.after.recipe))?;
+    open.add(&JournalEntry::Recipe(note.after.recipe))?;
     Ok(())
 }
 
-fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()> {
+fn write(folder: &Path, journal: &mut Option<Journal>, note: AutosaveNote) -> Result<()> {
     let ctx = JobContext::default();
     let open = match journal {
         Some(open) => open,
         None => {
             let start = match (&note.origin, &note.before) {
-                (Origin::Empty, _) => Start::Empty,
-                (Origin::Project(file), _) if file.mark.is_some() && FileMark::of(&file.path) == file.mark => {
-                    Start::File(&file.path)
+                (DraftOrigin::Empty, _) => JournalStart::Empty,
+                (DraftOrigin::Project(file), _) if file.mark.is_some() && FileMark::of(&file.path) == file.mark => {
+                    JournalStart::File(&file.path)
                 }
-                (_, Some(before)) => Start::Draft(before),
+                (_, Some(before)) => JournalStart::Draft(before),
                 // Without the draft before the change, the one after it becomes the base.
                 (_, None) => return write_whole(folder, journal, note),
             };
@@ -290,15 +297,15 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
     };
     let large = |edit: &Edit| edit_weight(edit, WEIGHT_MAX) > WEIGHT_MAX;
     let (entry, beyond) = match note.change {
-        Change::Do(edit) => (Entry::Do(edit), false),
-        Change::Undo(_) if open.has_undo() => (Entry::Undo, false),
-        Change::Redo(_) if open.has_redo() => (Entry::Redo, false),
+        DraftChange::Do(edit) => (JournalEntry::Do(edit), false),
+        DraftChange::Undo(_) if open.has_undo() => (JournalEntry::Undo, false),
+        DraftChange::Redo(_) if open.has_redo() => (JournalEntry::Redo, false),
         // Undo or redo beyond the journal's base is written as an edit, and steps before it can't be undone by line.
-        Change::Undo(edit) | Change::Redo(edit) => (Entry::Do(edit), true),
-        Change::Recipe(calls) => (Entry::Recipe(calls), false),
+        DraftChange::Undo(edit) | DraftChange::Redo(edit) => (JournalEntry::Do(edit), true),
+        DraftChange::Recipe(calls) => (JournalEntry::Recipe(calls), false),
     };
     let written = match &entry {
-        Entry::Do(edit) if large(edit) => {
+        JournalEntry::Do(edit) if large(edit) => {
             open.tell(&entry);
             false
         }
@@ -310,7 +317,7 @@ fn write(folder: &Path, journal: &mut Option<Journal>, note: Note) -> Result<()>
     if !written || open.is_long() {
         open.compact(&note.after, &ctx)?;
         // Recovery lists only journals with an entry.
-        open.add(&Entry::Recipe(note.after.recipe))?;
+        open.add(&JournalEntry::Recipe(note.after.recipe))?;
     }
     Ok(())
 }
@@ -329,14 +336,20 @@ mod tests {
     fn changes_of_a_discarded_draft_are_not_written_first() {
         let place = tempfile::tempdir().expect("has a temporary folder");
         let note = || {
-            let change = Change::Recipe(Vec::new());
-            Message::Note(Box::new(Note { change, before: None, after: Project::default(), origin: Origin::Empty, project: None }))
+            let change = DraftChange::Recipe(Vec::new());
+            AutosaveMessage::Note(Box::new(AutosaveNote {
+                change,
+                before: None,
+                after: Project::default(),
+                origin: DraftOrigin::Empty,
+                project: None,
+            }))
         };
         let ended = |discarded: u64| {
             let (sender, receiver) = channel();
-            [note(), note(), Message::Forget].into_iter().for_each(|message| sender.send(message).expect("is queued"));
+            [note(), note(), AutosaveMessage::Forget].into_iter().for_each(|message| sender.send(message).expect("is queued"));
             drop(sender);
-            let shared: (Mutex<Shared>, Condvar) = Default::default();
+            let shared: (Mutex<SharedAutosave>, Condvar) = Default::default();
             shared.0.lock().expect("is free").discarded = discarded;
             // A file instead of a folder: every write fails.
             let file = place.path().join("file");
@@ -359,7 +372,7 @@ mod tests {
         std::fs::set_permissions(&folder, PermissionsExt::from_mode(0o755)).expect("sets");
         let ctx = JobContext::default();
         let project = Project::default();
-        let mut journal = Journal::begin(&folder, None, &Start::Draft(&project), &ctx).expect("begins");
+        let mut journal = Journal::begin(&folder, None, &JournalStart::Draft(&project), &ctx).expect("begins");
         for again in [false, true] {
             if again {
                 journal.compact(&project, &ctx).expect("compacts");
@@ -380,25 +393,25 @@ mod tests {
         let mut draft = Draft::new();
         let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
         let project = |draft: &Draft| Project { content: draft.content().clone(), ..Project::default() };
-        let mut note = |draft: &Draft, change| autosave.note(change, None, project(draft), &Origin::Empty, None);
+        let mut note = |draft: &Draft, change| autosave.note(change, None, project(draft), &DraftOrigin::Empty, None);
         let set = |key: &str, text: String| Edit::SetCollection { key: key.into(), value: Some(text.into()) };
         let long = "x".repeat(BYTES_MAX as usize);
         for edit in [set("id", "one".into()), set("description", long), set("title", "kept".into()), set("title", "gone".into())] {
             draft.apply(edit.clone()).expect("applies");
-            note(&draft, Change::Do(edit));
+            note(&draft, DraftChange::Do(edit));
         }
         // Two steps are in the journal, the step before them in its base.
         for _ in 0..3 {
             let edit = draft.undo_edit().expect("has steps").clone();
             draft.undo().expect("undoes");
-            note(&draft, Change::Undo(edit));
+            note(&draft, DraftChange::Undo(edit));
         }
         let edit = draft.redo_edit().expect("has steps").clone();
         draft.redo().expect("does again");
-        note(&draft, Change::Redo(edit));
+        note(&draft, DraftChange::Redo(edit));
         let edit = set("title", "last".into());
         draft.apply(edit.clone()).expect("applies");
-        note(&draft, Change::Do(edit));
+        note(&draft, DraftChange::Do(edit));
         assert!(autosave.settle());
         let journal = autosave.path().expect("is there");
         let restored = restore(&journal, &JobContext::default()).expect("restores");
@@ -423,7 +436,7 @@ mod tests {
             let before = Project { content: draft.content().clone(), ..Project::default() };
             draft.apply(edit.clone()).expect("applies");
             let after = Project { content: draft.content().clone(), ..Project::default() };
-            autosave.note(Change::Do(edit), Some(before), after, &Origin::Empty, None);
+            autosave.note(DraftChange::Do(edit), Some(before), after, &DraftOrigin::Empty, None);
             assert!(autosave.settle());
         };
         change(&mut autosave, "one");
@@ -456,7 +469,7 @@ mod tests {
         };
         let mut autosave = autosave.with_patience(Duration::from_millis(20));
         let edit = Edit::SetCollection { key: "id".into(), value: Some("one".into()) };
-        autosave.note(Change::Do(edit), None, Project::default(), &Origin::Empty, None);
+        autosave.note(DraftChange::Do(edit), None, Project::default(), &DraftOrigin::Empty, None);
         let began = Instant::now();
         assert!(!autosave.settle(), "it is not there");
         drop(autosave);
@@ -470,7 +483,7 @@ mod tests {
         let mut autosave = Autosave::new(folder.path().to_owned()).with_patience(MINUTE);
         let edit = Edit::SetCollection { key: "id".into(), value: Some("kept".into()) };
         let project = Project::default();
-        autosave.note(Change::Do(edit), Some(project.clone()), project, &Origin::Other, None);
+        autosave.note(DraftChange::Do(edit), Some(project.clone()), project, &DraftOrigin::Other, None);
         assert!(autosave.settle());
         drop(autosave);
         let names = || {

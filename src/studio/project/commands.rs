@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::autosave::{Autosave, Change, Origin};
+use super::autosave::{Autosave, DraftChange, DraftOrigin};
 use super::file::{Project, open_project, save_project, save_project_if};
 use super::file_mark::{FileMark, ProjectFile};
 use super::journal::{forget, hold, own_journal, restore};
@@ -94,7 +94,7 @@ impl Studio {
                     // Changes made during saving are not in the file, so the journal is kept.
                     if document.draft.revision() == revision {
                         document.draft.mark_saved();
-                        document.origin = Origin::Project(file);
+                        document.origin = DraftOrigin::Project(file);
                         document.autosave.iter_mut().for_each(Autosave::forget);
                     }
                 }
@@ -125,7 +125,7 @@ impl Studio {
                     return Ok(Event::ProjectAsks { path: file.path, servers });
                 }
                 document.servers = servers;
-                document.origin = Origin::Project(file.clone());
+                document.origin = DraftOrigin::Project(file.clone());
                 document.file = Some(file);
                 studio.show(Document::Draft(Box::new(document)));
                 Ok(Event::DocumentChanged)
@@ -158,7 +158,7 @@ impl Studio {
                     && document.autosave.is_some()
                 {
                     let (recipe, before) = (document.recipe.clone(), document.as_project());
-                    document.note(Change::Recipe(recipe), Some(before));
+                    document.note(DraftChange::Recipe(recipe), Some(before));
                     if whole && let (Some(journal), Some(autosave)) = (own, &document.autosave) {
                         autosave.supersede(journal, lock);
                     }
@@ -179,7 +179,7 @@ impl Studio {
         let Some(Document::Draft(document)) = &mut self.document else { return Err(no_draft()) };
         let before = document.as_project();
         document.recipe = recipe.clone();
-        document.note(Change::Recipe(recipe), Some(before));
+        document.note(DraftChange::Recipe(recipe), Some(before));
         Ok(Outcome::Done(Event::None))
     }
 

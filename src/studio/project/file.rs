@@ -8,8 +8,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use super::file_mark::FileMark;
-use super::source_paths::Base;
-use super::tables::{self, Tables};
+use super::source_paths::ProjectFolder;
+use super::tables::{self, ProjectTables};
 use crate::container::{ByteSource, PartialFile, check_json};
 use crate::draft::Content;
 use crate::error::{Error, IoContext, Result};
@@ -38,7 +38,7 @@ pub struct Project {
 
 /// First line of the file.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Head {
+struct ProjectHead {
     tacostudio: u32,
     collection: Collection,
     #[serde(default)]
@@ -50,7 +50,7 @@ struct Head {
     /// Number of roots, and the index of their schema.
     roots: u32,
     root_schema: u32,
-    tables: Vec<Part>,
+    tables: Vec<TablePart>,
     /// Versions of the containers that ranges refer to; absent in older projects.
     #[serde(default)]
     stamps: Vec<Arc<Stamp>>,
@@ -58,7 +58,7 @@ struct Head {
 
 /// A table after the first line.
 #[derive(serde::Serialize, serde::Deserialize)]
-struct Part {
+struct TablePart {
     name: String,
     bytes: u64,
     crc32: u32,
@@ -92,11 +92,14 @@ pub(super) fn save_project_if(
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder).io_at("make the folder for the project", folder)?;
     }
-    let base = Base::of(path);
+    let base = ProjectFolder::of(path);
     let tables = tables::write(&project.content, &base, ctx)?;
-    let part =
-        |(name, bytes): &(String, Vec<u8>)| Part { name: name.clone(), bytes: bytes.len() as u64, crc32: crc32fast::hash(bytes) };
-    let head = Head {
+    let part = |(name, bytes): &(String, Vec<u8>)| TablePart {
+        name: name.clone(),
+        bytes: bytes.len() as u64,
+        crc32: crc32fast::hash(bytes),
+    };
+    let head = ProjectHead {
         tacostudio: VERSION,
         collection: project.content.dataset.collection.clone(),
         recipe: project.recipe.clone(),
@@ -131,11 +134,11 @@ pub(super) fn save_project_if(
 /// [`crate::error::Kind::Io`]; [`crate::error::Kind::Format`] or [`crate::error::Kind::Unsupported`] for a damaged or newer file;
 /// cancellation.
 pub fn open_project(path: &Path, ctx: &JobContext) -> Result<Project> {
-    open_project_of(path, &Base::of(path), ctx)
+    open_project_of(path, &ProjectFolder::of(path), ctx)
 }
 
 /// Reads a project whose source paths are relative to another folder.
-pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Result<Project> {
+pub(super) fn open_project_of(path: &Path, base: &ProjectFolder, ctx: &JobContext) -> Result<Project> {
     ctx.stage(tr!("Opening the project"), None);
     let damaged = |what: &str| Error::format(format!("the project is damaged: {what}")).at_path(path);
     let file = crate::files::open(path).io_at("open the project", path)?;
@@ -151,7 +154,8 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
     if version.is_some_and(|version| version > u64::from(VERSION)) {
         return Err(Error::unsupported("this project was saved by a newer version of the studio").at_path(path));
     }
-    let head: Head = serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
+    let head: ProjectHead =
+        serde_json::from_slice(&line).map_err(|error| damaged("its first line can't be read").because(error))?;
     let file = ByteSource::open(path)?;
     let mut at = line.len() as u64;
     let mut left = length.saturating_sub(at);
@@ -171,7 +175,7 @@ pub(super) fn open_project_of(path: &Path, base: &Base, ctx: &JobContext) -> Res
         at += part.bytes;
     }
     let schemas = head.schemas.into_iter().map(Into::into).collect();
-    let tables = Tables { schemas, root_schema: head.root_schema, parts: read, stamps: head.stamps };
+    let tables = ProjectTables { schemas, root_schema: head.root_schema, parts: read, stamps: head.stamps };
     let (root, tray) = tables::read(&tables, head.roots, base, ctx).map_err(|error| error.at_path(path))?;
     let content = Content { dataset: Dataset { collection: head.collection, root: root.into() }, tray: tray.into() };
     Ok(Project { content, recipe: head.recipe, view: head.view })
@@ -322,7 +326,7 @@ mod tests {
     #[test]
     fn sources_are_found_again_whatever_their_paths() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let base = Base::of(&folder.path().join("x.tacostudio"));
+        let base = ProjectFolder::of(&folder.path().join("x.tacostudio"));
         let address = Path::new("https://host.example/a/x.tacozip");
         assert_eq!(base.meant(&base.written(address).expect("writes")), address);
         let here = std::path::absolute("some/scene.tif").expect("is absolute");
@@ -352,7 +356,7 @@ mod tests {
             assert!(source.starts_with(&real), "{}: {}", path.display(), source.display());
         }
         // A source named through the linked folder is still relative.
-        let base = Base::of(&linked.join("x.tacostudio"));
+        let base = ProjectFolder::of(&linked.join("x.tacostudio"));
         assert_eq!(base.written(&linked.join("in/x.tif")).expect("writes"), "in/x.tif");
     }
 

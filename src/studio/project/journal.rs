@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::file::{Project, open_project_of, save_project};
 use super::file_mark::{FileMark, ProjectFile};
-use super::source_paths::{Base, real_path};
+use super::source_paths::{ProjectFolder, real_path};
 use crate::draft::{Draft, Edit};
 use crate::error::{Error, IoContext, Kind, Result};
 use crate::extensions::ExtensionCall;
@@ -32,7 +32,7 @@ const BUDGET: u64 = u64::MAX;
 /// First line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Head {
+pub(super) struct JournalHead {
     tacostudio_journal: u32,
     /// The project that the draft was opened from or saved to.
     pub project: Option<PathBuf>,
@@ -59,7 +59,7 @@ fn is_zero(number: &usize) -> bool {
 /// One line of a journal.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(super) enum JournalEntry {
     /// An edit.
     Do(Edit),
     /// Undo of the last edit.
@@ -88,7 +88,7 @@ pub struct Recoverable {
 }
 
 /// Base of a new journal.
-pub(super) enum Start<'a> {
+pub(super) enum JournalStart<'a> {
     /// Empty draft.
     Empty,
     /// Project file on disk.
@@ -102,7 +102,7 @@ pub(super) struct Journal {
     path: PathBuf,
     /// Open at its end; `None` from before it is replaced until the next entry.
     file: Option<File>,
-    head: Head,
+    head: JournalHead,
     bytes: u64,
     generation: u32,
     followed: Followed,
@@ -122,31 +122,31 @@ pub(super) struct Followed {
 
 impl Followed {
     /// Initial state from `head`.
-    pub fn of(head: &Head) -> Self {
+    pub fn of(head: &JournalHead) -> Self {
         Self { id: head.id.clone(), steps: head.steps, ..Self::default() }
     }
 
-    pub fn follow(&mut self, entry: &Entry) {
+    pub fn follow(&mut self, entry: &JournalEntry) {
         self.entries += 1;
         match entry {
-            Entry::Do(edit) => {
+            JournalEntry::Do(edit) => {
                 self.steps = self.steps.saturating_add(1);
                 self.undone.clear();
                 self.done.push(id_of(edit).map(|id| std::mem::replace(&mut self.id, id.to_owned())));
             }
-            Entry::Undo => {
+            JournalEntry::Undo => {
                 self.steps = self.steps.saturating_sub(1);
                 if let Some(step) = self.done.pop() {
                     self.undone.push(step.map(|id| std::mem::replace(&mut self.id, id)));
                 }
             }
-            Entry::Redo => {
+            JournalEntry::Redo => {
                 self.steps = self.steps.saturating_add(1);
                 if let Some(step) = self.undone.pop() {
                     self.done.push(step.map(|id| std::mem::replace(&mut self.id, id)));
                 }
             }
-            Entry::Recipe(_) => {}
+            JournalEntry::Recipe(_) => {}
         }
     }
 }
@@ -217,7 +217,7 @@ pub(super) fn hold(journal: &Path) -> Result<Option<File>> {
 
 impl Journal {
     /// Creates a journal in `folder`.
-    pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &Start<'_>, ctx: &JobContext) -> Result<Self> {
+    pub fn begin(folder: &Path, project: Option<ProjectFile>, start: &JournalStart<'_>, ctx: &JobContext) -> Result<Self> {
         // Unsaved drafts are readable by the owner only.
         make_private(folder).io_at("make the folder for autosave", folder)?;
         let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -240,17 +240,17 @@ impl Journal {
         path: PathBuf,
         lock: File,
         project: Option<ProjectFile>,
-        start: &Start<'_>,
+        start: &JournalStart<'_>,
         ctx: &JobContext,
     ) -> Result<Self> {
         let (project, mark) = project.map_or((None, None), |file| (Some(file.path), file.mark));
         let (folder_of_base, id) = (folder.to_owned(), String::new());
-        let mut head = Head { tacostudio_journal: 1, project, mark, base: None, folder: folder_of_base, id, steps: 0 };
+        let mut head = JournalHead { tacostudio_journal: 1, project, mark, base: None, folder: folder_of_base, id, steps: 0 };
         let name = base_name(&path, 0);
         let base = folder.join(&name);
         match start {
-            Start::Empty => {}
-            Start::File(file) => {
+            JournalStart::Empty => {}
+            JournalStart::File(file) => {
                 // A hard link to a symbolic link would not resolve from here.
                 let file = &*real_path(file);
                 // The file may be replaced; a hard link keeps this version at no cost.
@@ -259,9 +259,9 @@ impl Journal {
                     hide(&base)?;
                 }
                 head.base = Some(name);
-                head.folder = Base::of(file).folder().to_owned();
+                head.folder = ProjectFolder::of(file).folder().to_owned();
             }
-            Start::Draft(draft) => {
+            JournalStart::Draft(draft) => {
                 save_project(&base, draft, ctx)?;
                 hide(&base)?;
                 head.base = Some(name);
@@ -282,7 +282,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`crate::error::Kind::Io`].
-    pub fn add(&mut self, entry: &Entry) -> Result<bool> {
+    pub fn add(&mut self, entry: &JournalEntry) -> Result<bool> {
         self.tell(entry);
         let Ok(text) = serde_json::to_string(entry) else { return Ok(false) };
         let line = line_of(&text);
@@ -300,16 +300,16 @@ impl Journal {
     }
 
     /// Records an entry that the next base will include.
-    pub fn tell(&mut self, entry: &Entry) {
+    pub fn tell(&mut self, entry: &JournalEntry) {
         self.followed.follow(entry);
     }
 
-    /// True when the last step can be undone by an [`Entry::Undo`].
+    /// True when the last step can be undone by an [`JournalEntry::Undo`].
     pub fn has_undo(&self) -> bool {
         !self.followed.done.is_empty()
     }
 
-    /// True when the last undone step can be redone by an [`Entry::Redo`].
+    /// True when the last undone step can be redone by an [`JournalEntry::Redo`].
     pub fn has_redo(&self) -> bool {
         !self.followed.undone.is_empty()
     }
@@ -336,7 +336,7 @@ impl Journal {
         save_project(&folder.join(&name), now, ctx)?;
         hide(&folder.join(&name))?;
         let id = now.content.dataset.collection.id().to_owned();
-        let head = Head { base: Some(name), folder: folder.clone(), id, steps: self.followed.steps, ..self.head.clone() };
+        let head = JournalHead { base: Some(name), folder: folder.clone(), id, steps: self.followed.steps, ..self.head.clone() };
         // Not every disk of Windows replaces a file that is open.
         self.file = None;
         self.bytes = begin_file(&self.path, &head)?;
@@ -349,7 +349,7 @@ impl Journal {
 }
 
 /// Writes a journal with only its head, replacing an older one. Returns its length in bytes.
-fn begin_file(path: &Path, head: &Head) -> Result<u64> {
+fn begin_file(path: &Path, head: &JournalHead) -> Result<u64> {
     let text = serde_json::to_string(head).map_err(|error| Error::internal("the journal can't be written").because(error))?;
     let line = line_of(&text);
     let partial = crate::container::PartialFile::new(path, true)?;
@@ -423,7 +423,7 @@ fn text_of(line: &[u8]) -> Option<&[u8]> {
 
 /// A journal opened for reading.
 pub(super) struct OpenedJournal {
-    pub head: Head,
+    pub head: JournalHead,
     pub entries: JournalEntries,
     /// Why the head is not the journal's own but what the files beside it tell.
     pub damage: Option<Error>,
@@ -448,11 +448,11 @@ pub(super) fn open_journal(path: &Path) -> Result<OpenedJournal> {
     }
 }
 
-fn read_head(line: &[u8], path: &Path) -> Result<Head> {
+fn read_head(line: &[u8], path: &Path) -> Result<JournalHead> {
     let wrong = || Error::format("the first line of the journal is damaged, or this is no journal of the studio").at_path(path);
     // Journals of earlier versions have no checksum there.
     let text = if line.starts_with(b"{") { line } else { text_of(line).ok_or_else(wrong)? };
-    let head: Head = serde_json::from_slice(text).map_err(|error| wrong().because(error))?;
+    let head: JournalHead = serde_json::from_slice(text).map_err(|error| wrong().because(error))?;
     if head.tacostudio_journal > 1 {
         return Err(Error::unsupported("this journal was written by a newer version of the studio").at_path(path));
     }
@@ -467,7 +467,7 @@ fn is_numbered(path: &Path) -> bool {
 }
 
 /// A head with the newest base beside the journal, of the draft that it belongs to.
-fn head_by_neighbours(path: &Path) -> Head {
+fn head_by_neighbours(path: &Path) -> JournalHead {
     let folder = path.parent().unwrap_or(Path::new(".")).to_owned();
     let stem = format!("{}-", path.file_stem().unwrap_or_default().to_string_lossy());
     let names = std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.file_name());
@@ -477,7 +477,7 @@ fn head_by_neighbours(path: &Path) -> Head {
         Some((generation, name))
     });
     let base = bases.max().map(|(_, name)| name);
-    Head { tacostudio_journal: 1, project: None, mark: None, base, folder, id: String::new(), steps: 0 }
+    JournalHead { tacostudio_journal: 1, project: None, mark: None, base, folder, id: String::new(), steps: 0 }
 }
 
 /// The entries of a journal, up to the first damaged or incomplete line.
@@ -510,9 +510,9 @@ impl JournalEntries {
 }
 
 impl Iterator for JournalEntries {
-    type Item = Entry;
+    type Item = JournalEntry;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<JournalEntry> {
         if self.ended {
             return None;
         }
@@ -577,7 +577,7 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
         Some(base) if base.contains(['/', '\\']) => return Err(Error::format("the journal names a base elsewhere").at_path(path)),
         Some(base) => {
             let file = path.parent().unwrap_or(Path::new(".")).join(base);
-            open_project_of(&file, &Base::of(&head.folder.join("project")), ctx)?
+            open_project_of(&file, &ProjectFolder::of(&head.folder.join("project")), ctx)?
         }
     };
     let mut draft = Draft::with_content(project.content);
@@ -586,10 +586,10 @@ pub(super) fn restore(path: &Path, ctx: &JobContext) -> Result<Restored> {
     for entry in entries.by_ref() {
         ctx.check()?;
         let done = match entry {
-            Entry::Do(edit) => draft.apply(edit),
-            Entry::Undo => draft.undo(),
-            Entry::Redo => draft.redo(),
-            Entry::Recipe(calls) => {
+            JournalEntry::Do(edit) => draft.apply(edit),
+            JournalEntry::Undo => draft.undo(),
+            JournalEntry::Redo => draft.redo(),
+            JournalEntry::Recipe(calls) => {
                 recipe = calls;
                 continue;
             }
@@ -613,8 +613,8 @@ mod tests {
     use super::super::recovery::recoverable;
     use super::*;
 
-    fn title(text: &str) -> Entry {
-        Entry::Do(Edit::SetCollection { key: "title".into(), value: Some(text.into()) })
+    fn title(text: &str) -> JournalEntry {
+        JournalEntry::Do(Edit::SetCollection { key: "title".into(), value: Some(text.into()) })
     }
 
     fn restored(path: &Path) -> (String, usize) {
@@ -627,14 +627,14 @@ mod tests {
     fn a_journal_leads_to_the_last_whole_line_wherever_it_ends() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let ctx = JobContext::default();
-        let mut journal = Journal::begin(folder.path(), None, &Start::Empty, &ctx).expect("begins");
+        let mut journal = Journal::begin(folder.path(), None, &JournalStart::Empty, &ctx).expect("begins");
         let mut ends = vec![(journal.bytes, String::new(), 0)];
         for (entry, after, steps) in [
             (title("one"), "one", 1),
             (title("two"), "two", 2),
-            (Entry::Undo, "one", 1),
-            (Entry::Redo, "two", 2),
-            (Entry::Recipe(Vec::new()), "two", 2),
+            (JournalEntry::Undo, "one", 1),
+            (JournalEntry::Redo, "two", 2),
+            (JournalEntry::Recipe(Vec::new()), "two", 2),
             (title("a \"quoted\"\nline"), "a \"quoted\"\nline", 3),
         ] {
             assert!(journal.add(&entry).expect("writes"));
@@ -665,13 +665,14 @@ mod tests {
         save_project(&file, &project(&draft), &ctx).expect("saves");
         let auto = folder.path().join("auto");
         let mut journal =
-            Journal::begin(&auto, Some(ProjectFile { path: file.clone(), mark: None }), &Start::File(&file), &ctx).expect("begins");
+            Journal::begin(&auto, Some(ProjectFile { path: file.clone(), mark: None }), &JournalStart::File(&file), &ctx)
+                .expect("begins");
         // The file is replaced later by another draft.
         save_project(&file, &Project::default(), &ctx).expect("saves");
         for text in ["one", "two", "three"] {
-            let Entry::Do(edit) = title(text) else { panic!("is an edit") };
+            let JournalEntry::Do(edit) = title(text) else { panic!("is an edit") };
             draft.apply(edit.clone()).expect("applies");
-            journal.add(&Entry::Do(edit)).expect("writes");
+            journal.add(&JournalEntry::Do(edit)).expect("writes");
             if text == "two" {
                 journal.compact(&project(&draft), &ctx).expect("compacts");
             }
@@ -689,7 +690,7 @@ mod tests {
     #[test]
     fn a_head_with_the_greatest_number_of_steps_is_listed() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let mut journal = Journal::begin(folder.path(), None, &Start::Empty, &JobContext::default()).expect("begins");
+        let mut journal = Journal::begin(folder.path(), None, &JournalStart::Empty, &JobContext::default()).expect("begins");
         assert!(journal.add(&title("x")).expect("writes"));
         let path = journal.path().to_owned();
         drop(journal);
@@ -702,21 +703,21 @@ mod tests {
     #[test]
     fn what_can_be_restored_is_told_by_its_id_and_the_steps_that_are_left() {
         let folder = tempfile::tempdir().expect("has a temporary folder");
-        let id = |text: &str| Entry::Do(Edit::SetCollection { key: "id".into(), value: Some(text.into()) });
-        let batch = Entry::Do(Edit::Batch {
+        let id = |text: &str| JournalEntry::Do(Edit::SetCollection { key: "id".into(), value: Some(text.into()) });
+        let batch = JournalEntry::Do(Edit::Batch {
             label: "Two".into(),
             edits: vec![Edit::SetCollection { key: "id".into(), value: Some("in-a-batch".into()) }],
         });
         for (entries, expected) in [
             (vec![title("x")], ("", 1)),
             (vec![id("one"), title("x"), id("two")], ("two", 3)),
-            (vec![id("one"), title("x"), id("two"), Entry::Undo], ("one", 2)),
-            (vec![id("one"), id("two"), Entry::Undo, Entry::Undo, Entry::Redo], ("one", 1)),
-            (vec![id("one"), Entry::Undo, batch], ("in-a-batch", 1)),
-            (vec![title("x"), Entry::Recipe(Vec::new()), Entry::Undo], ("", 0)),
+            (vec![id("one"), title("x"), id("two"), JournalEntry::Undo], ("one", 2)),
+            (vec![id("one"), id("two"), JournalEntry::Undo, JournalEntry::Undo, JournalEntry::Redo], ("one", 1)),
+            (vec![id("one"), JournalEntry::Undo, batch], ("in-a-batch", 1)),
+            (vec![title("x"), JournalEntry::Recipe(Vec::new()), JournalEntry::Undo], ("", 0)),
         ] {
             let folder = folder.path().join(format!("{}-{}", expected.0, entries.len()));
-            let mut journal = Journal::begin(&folder, None, &Start::Empty, &JobContext::default()).expect("begins");
+            let mut journal = Journal::begin(&folder, None, &JournalStart::Empty, &JobContext::default()).expect("begins");
             for entry in &entries {
                 assert!(journal.add(entry).expect("writes"));
             }
@@ -733,7 +734,7 @@ mod tests {
     fn titled(with_base: bool) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().expect("has a temporary folder");
         let project = Project::default();
-        let start = if with_base { Start::Draft(&project) } else { Start::Empty };
+        let start = if with_base { JournalStart::Draft(&project) } else { JournalStart::Empty };
         let mut journal = Journal::begin(folder.path(), None, &start, &JobContext::default()).expect("begins");
         TITLES[1..].iter().for_each(|text| assert!(journal.add(&title(text)).expect("writes")));
         let path = journal.path().to_owned();

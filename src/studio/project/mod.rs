@@ -13,5 +13,5 @@ pub use file::{Project, is_project, open_project, save_project};
 pub use journal::Recoverable;
 pub use recovery::recoverable;
 
-pub(super) use autosave::{Autosave, Change, Origin, PendingWrites};
+pub(super) use autosave::{Autosave, DraftChange, DraftOrigin, PendingWrites};
 pub(super) use file_mark::ProjectFile;

@@ -8,7 +8,7 @@ use crate::model::is_remote;
 use crate::remote::admit;
 
 /// The folder of a project file. Source paths in or beside it are stored relative to it, others as absolute.
-pub(super) struct Base {
+pub(super) struct ProjectFolder {
     folder: PathBuf,
     /// The folder as named, before resolving links.
     named: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub(super) struct Base {
     plain: bool,
 }
 
-impl Base {
+impl ProjectFolder {
     /// The folder of a project file.
     pub fn of(file: &Path) -> Self {
         let named = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());

@@ -11,7 +11,7 @@ use arrow::array::{
 };
 use arrow::datatypes::{DataType, Field, Schema as ArrowSchema, UInt8Type, UInt32Type, UInt64Type};
 
-use super::source_paths::Base;
+use super::source_paths::ProjectFolder;
 use crate::draft::{Content, Unplaced};
 use crate::error::{Error, Result};
 use crate::jobs::{JobContext, try_map};
@@ -33,7 +33,7 @@ const FOLDER: u8 = 4;
 const PACKED: u8 = 5;
 
 /// Tables of a project: as bytes when writing, decoded when reading.
-pub(super) struct Tables<T> {
+pub(super) struct ProjectTables<T> {
     pub schemas: Vec<Schema>,
     pub root_schema: u32,
     pub parts: Vec<(String, T)>,
@@ -42,7 +42,7 @@ pub(super) struct Tables<T> {
 }
 
 /// All samples in tree order, and the distinct schemas.
-struct Flat<'a> {
+struct FlatSamples<'a> {
     samples: Vec<&'a Sample>,
     /// For a FOLDER, the index of its children's schema.
     below: Vec<u32>,
@@ -51,7 +51,7 @@ struct Flat<'a> {
     of_schema: Vec<Vec<&'a Sample>>,
 }
 
-impl<'a> Flat<'a> {
+impl<'a> FlatSamples<'a> {
     fn schema(&mut self, schema: &Schema) -> u32 {
         let known = self.schemas.iter().position(|known| Arc::ptr_eq(known, schema));
         let known = known.or_else(|| self.schemas.iter().position(|known| known == schema));
@@ -83,10 +83,10 @@ impl<'a> Flat<'a> {
     }
 }
 
-pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<Tables<Vec<u8>>> {
-    let mut flat = Flat { samples: Vec::new(), below: Vec::new(), schemas: Vec::new(), of_schema: Vec::new() };
+pub(super) fn write(content: &Content, base: &ProjectFolder, ctx: &JobContext) -> Result<ProjectTables<Vec<u8>>> {
+    let mut flat = FlatSamples { samples: Vec::new(), below: Vec::new(), schemas: Vec::new(), of_schema: Vec::new() };
     let root_schema = flat.walk(&content.dataset.root, 0, ctx)?;
-    let mut stamps = Stamps::default();
+    let mut stamps = ProjectStamps::default();
     let mut tables = vec![("samples".to_owned(), samples_table(&flat, base, &mut stamps)?)];
     for (number, rows) in flat.of_schema.iter().enumerate().filter(|(_, rows)| !rows.is_empty()) {
         ctx.check()?;
@@ -102,7 +102,7 @@ pub(super) fn write(content: &Content, base: &Base, ctx: &JobContext) -> Result<
         Ok((name, bytes))
     };
     let parts = try_map(tables, |_, table| bytes(table))?;
-    Ok(Tables { schemas: flat.schemas, root_schema, parts, stamps: stamps.all })
+    Ok(ProjectTables { schemas: flat.schemas, root_schema, parts, stamps: stamps.all })
 }
 
 fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
@@ -113,12 +113,12 @@ fn batch(columns: Vec<(&str, ArrayRef)>) -> Result<RecordBatch> {
 
 /// Distinct container versions.
 #[derive(Default)]
-struct Stamps {
+struct ProjectStamps {
     all: Vec<Arc<Stamp>>,
     numbers: HashMap<Arc<Stamp>, u32>,
 }
 
-impl Stamps {
+impl ProjectStamps {
     fn number(&mut self, stamp: &Arc<Stamp>) -> u32 {
         if let Some(last) = self.all.last().filter(|last| Arc::ptr_eq(last, stamp)).and(self.all.len().checked_sub(1)) {
             return last as u32;
@@ -130,7 +130,7 @@ impl Stamps {
     }
 }
 
-fn samples_table(flat: &Flat<'_>, base: &Base, stamps: &mut Stamps) -> Result<RecordBatch> {
+fn samples_table(flat: &FlatSamples<'_>, base: &ProjectFolder, stamps: &mut ProjectStamps) -> Result<RecordBatch> {
     let count = flat.samples.len();
     let (mut ids, mut paths, mut bytes) = (StringBuilder::new(), StringBuilder::new(), BinaryBuilder::new());
     let (mut kinds, mut offsets, mut sizes) = (Vec::with_capacity(count), UInt64Builder::new(), UInt64Builder::new());
@@ -219,17 +219,22 @@ fn comes_back(array: &ArrayRef, row: usize, value: &Value) -> bool {
         }
 }
 
-fn tray_table(tray: &[Unplaced], base: &Base) -> Result<RecordBatch> {
+fn tray_table(tray: &[Unplaced], base: &ProjectFolder) -> Result<RecordBatch> {
     let paths = tray.iter().map(|file| base.written(&file.path)).collect::<Result<Vec<_>>>()?;
     let sizes: Vec<u64> = tray.iter().map(|file| file.size).collect();
     batch(vec![("path", Arc::new(StringArray::from(paths))), ("size", Arc::new(UInt64Array::from(sizes)))])
 }
 
 /// Reads the root and the tray.
-pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &JobContext) -> Result<(Tortilla, Vec<Unplaced>)> {
+pub(super) fn read(
+    tables: &ProjectTables<LevelTable>,
+    roots: u32,
+    base: &ProjectFolder,
+    ctx: &JobContext,
+) -> Result<(Tortilla, Vec<Unplaced>)> {
     let part = |name: &str| tables.parts.iter().find(|part| part.0 == name).map(|part| &part.1);
     let samples = part("samples").ok_or_else(|| damaged("it has no samples"))?;
-    let columns = Columns::of(samples)?;
+    let columns = ProjectColumns::of(samples)?;
     let mut values = Vec::with_capacity(tables.schemas.len());
     for (number, schema) in tables.schemas.iter().enumerate() {
         ctx.check()?;
@@ -238,7 +243,7 @@ pub(super) fn read(tables: &Tables<LevelTable>, roots: u32, base: &Base, ctx: &J
             None => Vec::new().into_iter(),
         });
     }
-    let mut reading = Reading {
+    let mut reading = TableReading {
         columns,
         base,
         row: 0,
@@ -275,7 +280,7 @@ fn strings(table: &LevelTable, name: &str) -> Result<StringArray> {
     array.as_string_opt::<i32>().cloned().ok_or_else(|| damaged(&format!("{name} is of another type")))
 }
 
-struct Columns {
+struct ProjectColumns {
     ids: StringArray,
     kinds: ArrayRef,
     paths: StringArray,
@@ -288,7 +293,7 @@ struct Columns {
     stamps: Option<ArrayRef>,
 }
 
-impl Columns {
+impl ProjectColumns {
     fn of(table: &LevelTable) -> Result<Self> {
         let typed = |name: &str, dtype: DataType| {
             let array = column(table, name)?;
@@ -312,9 +317,9 @@ impl Columns {
     }
 }
 
-struct Reading<'a> {
-    columns: Columns,
-    base: &'a Base,
+struct TableReading<'a> {
+    columns: ProjectColumns,
+    base: &'a ProjectFolder,
     row: usize,
     values: Vec<std::vec::IntoIter<Arc<[Value]>>>,
     schemas: &'a [Schema],
@@ -324,7 +329,7 @@ struct Reading<'a> {
     ctx: &'a JobContext,
 }
 
-impl Reading<'_> {
+impl TableReading<'_> {
     fn tortilla(&mut self, count: u32, schema: u32, depth: usize) -> Result<Tortilla> {
         self.ctx.check()?;
         let own = self.schemas.get(schema as usize).cloned().ok_or_else(|| damaged("a list of fields is missing"))?;
@@ -366,12 +371,12 @@ impl Reading<'_> {
 
     fn payload(&mut self, row: usize, depth: usize) -> Result<Payload> {
         let columns = &self.columns;
-        let size = Columns::number(&columns.sizes, row);
+        let size = ProjectColumns::number(&columns.sizes, row);
         let bytes = columns.bytes.as_binary::<i32>().value(row);
         match columns.kinds.as_primitive::<UInt8Type>().value(row) {
             FILE => Ok(Payload::asset(AssetPath::file(self.base.meant(columns.paths.value(row))), size)),
             RANGE => {
-                let offset = Columns::number(&columns.offsets, row);
+                let offset = ProjectColumns::number(&columns.offsets, row);
                 let length = bytes.try_into().map_or(size, u64::from_le_bytes);
                 let text = columns.paths.value(row);
                 let container = match &self.container {

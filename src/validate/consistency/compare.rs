@@ -8,11 +8,11 @@ use geo::{Area, BooleanOps, Polygon};
 
 use super::ConsistencyOptions;
 use super::headers::{Headers, PlacedHeader as Header};
-use super::positions::{NodeId, Positions};
+use super::positions::{NodeId, SamplePositions};
 use crate::digits::six_digits;
 use crate::error::Result;
 use crate::jobs::JobContext;
-use crate::model::{Agreement, Consistency, Outlier, Position, Property, SamplePath};
+use crate::model::{Consistency, Outlier, Position, Property, PropertyAgreement, SamplePath};
 
 /// Maximum difference between two overlaps that count as equal, as a share of the ground.
 const SAME_OVERLAP: f64 = 0.01;
@@ -20,7 +20,7 @@ const DAY: i64 = 86_400_000_000;
 const HOUR: i64 = 3_600_000_000;
 
 /// The rasters at one position.
-struct Group<'a> {
+struct PositionGroup<'a> {
     node: NodeId,
     rasters: Vec<&'a Header>,
 }
@@ -37,13 +37,13 @@ struct Context<'a> {
 }
 
 /// Compares the rasters at each position.
-pub fn compare(headers: &Headers, places: &Positions, options: &ConsistencyOptions, ctx: &JobContext) -> Result<Consistency> {
-    let mut by_node: BTreeMap<&[u32], Group<'_>> = BTreeMap::new();
+pub fn compare(headers: &Headers, places: &SamplePositions, options: &ConsistencyOptions, ctx: &JobContext) -> Result<Consistency> {
+    let mut by_node: BTreeMap<&[u32], PositionGroup<'_>> = BTreeMap::new();
     for header in &headers.rasters {
         let place = places.nodes.get(header.node as usize).map_or(&[][..], |node| &node.place);
-        by_node.entry(place).or_insert_with(|| Group { node: header.node, rasters: Vec::new() }).rasters.push(header);
+        by_node.entry(place).or_insert_with(|| PositionGroup { node: header.node, rasters: Vec::new() }).rasters.push(header);
     }
-    let groups: Vec<Group<'_>> = by_node.into_values().collect();
+    let groups: Vec<PositionGroup<'_>> = by_node.into_values().collect();
     let mut consistency = Consistency {
         roots: headers.roots,
         headers: headers.rasters.len(),
@@ -62,7 +62,7 @@ pub fn compare(headers: &Headers, places: &Positions, options: &ConsistencyOptio
         reference_name: places.name(first.node).into(),
         first: first.rasters.iter().map(|header| (header.root, *header)).collect(),
     };
-    let mut before: HashMap<&[u32], &Group<'_>> = HashMap::new();
+    let mut before: HashMap<&[u32], &PositionGroup<'_>> = HashMap::new();
     for group in &groups {
         ctx.check()?;
         let place: &[u32] = places.nodes.get(group.node as usize).map_or(&[], |node| &node.place);
@@ -86,7 +86,7 @@ pub fn compare(headers: &Headers, places: &Positions, options: &ConsistencyOptio
 }
 
 impl<'a> Context<'a> {
-    fn fill(&self, group: &Group<'a>, previous: Option<(String, &Group<'a>)>, position: &mut Position) {
+    fn fill(&self, group: &PositionGroup<'a>, previous: Option<(String, &PositionGroup<'a>)>, position: &mut Position) {
         let wanted = |property: Property| !self.options.without.contains(&property);
         let text = |number: u32| self.headers.texts.get(number as usize).cloned().unwrap_or_default();
         let rasters = || group.rasters.iter().copied();
@@ -131,13 +131,13 @@ impl<'a> Context<'a> {
     }
 
     /// CRS: compared with the first raster of the root if the two agree in most roots; otherwise with the kind of CRS in all roots.
-    fn systems(&self, group: &Group<'a>) -> Agreement {
+    fn systems(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
         let kinds = self.kinds_of_systems(group);
         if group.node == self.reference {
             return kinds;
         }
         let odd_reference: HashSet<u32> = {
-            let first = Group { node: self.reference, rasters: self.first.values().copied().collect() };
+            let first = PositionGroup { node: self.reference, rasters: self.first.values().copied().collect() };
             self.kinds_of_systems(&first).outliers.into_iter().map(|outlier| outlier.root).collect()
         };
         let pairs: Vec<(&Header, &Header)> =
@@ -167,11 +167,11 @@ impl<'a> Context<'a> {
             .collect();
         let common = tr!("as {name}", name);
         let kinds = 1 + outliers.iter().map(|outlier| &outlier.found).collect::<HashSet<_>>().len();
-        Agreement { common, agreeing: pairs.len() - outliers.len(), compared: pairs.len(), kinds, outliers }
+        PropertyAgreement { common, agreeing: pairs.len() - outliers.len(), compared: pairs.len(), kinds, outliers }
     }
 
     /// Kinds of CRS; all UTM zones of a datum form one kind.
-    fn kinds_of_systems(&self, group: &Group<'a>) -> Agreement {
+    fn kinds_of_systems(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
         #[derive(Clone, PartialEq, Eq, Hash)]
         enum Kind {
             Utm(String),
@@ -217,7 +217,7 @@ impl<'a> Context<'a> {
         agreement
     }
 
-    fn pixel_sizes(&self, group: &Group<'a>, odd_systems: &HashSet<u32>) -> Agreement {
+    fn pixel_sizes(&self, group: &PositionGroup<'a>, odd_systems: &HashSet<u32>) -> PropertyAgreement {
         // Length of the CRS unit in metres, by CRS; `None` for degrees.
         let metres = |header: &Header| {
             let kind = header.crs.and_then(|crs| self.headers.systems.get(crs as usize)).and_then(|system| system.kind.as_ref());
@@ -257,14 +257,14 @@ impl<'a> Context<'a> {
         judged(sizes, agrees, |size| name(*size), name(common))
     }
 
-    fn overlaps(&self, group: &Group<'a>) -> Agreement {
+    fn overlaps(&self, group: &PositionGroup<'a>) -> PropertyAgreement {
         let shares: Vec<(&Header, f64)> =
             group.rasters.iter().filter_map(|header| Some((*header, overlap(self.first.get(&header.root)?, header)?))).collect();
         let percent = |share: f64| (share * 100.0).round() as i64;
         let mut counts: HashMap<i64, usize> = HashMap::new();
         shares.iter().for_each(|(_, share)| *counts.entry(percent(*share)).or_default() += 1);
         let Some((common, _)) = counts.into_iter().max_by_key(|&(share, count)| (count, share)) else {
-            return Agreement::default();
+            return PropertyAgreement::default();
         };
         let name = |share: f64| -> Arc<str> { format!("{} %", percent(share)).into() };
         let agrees = |share: &f64| (share - common as f64 / 100.0).abs() <= SAME_OVERLAP;
@@ -281,7 +281,7 @@ fn exact<'a, K: Eq + Hash + Clone>(
     rasters: impl Iterator<Item = &'a Header>,
     key: impl Fn(&Header) -> Option<K>,
     name: &dyn Fn(&K) -> Arc<str>,
-) -> Agreement {
+) -> PropertyAgreement {
     let keyed: Vec<(&Header, K)> = rasters.filter_map(|header| Some((header, key(header)?))).collect();
     let mut counts: HashMap<&K, (usize, usize)> = HashMap::new();
     for (at, (_, key)) in keyed.iter().enumerate() {
@@ -289,14 +289,19 @@ fn exact<'a, K: Eq + Hash + Clone>(
     }
     // Once for each value: a name may look at all rasters.
     let names: HashMap<K, Arc<str>> = counts.keys().map(|key| ((*key).clone(), name(key))).collect();
-    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return Agreement::default() };
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return PropertyAgreement::default() };
     let common = common.clone();
     let named = |key: &K| names.get(key).cloned().unwrap_or_default();
     judged(keyed, |key| *key == common, named, named(&common))
 }
 
 /// Differing values are outliers only if more than half of the rasters agree.
-fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl Fn(&V) -> Arc<str>, common: Arc<str>) -> Agreement {
+fn judged<V>(
+    values: Vec<(&Header, V)>,
+    agrees: impl Fn(&V) -> bool,
+    name: impl Fn(&V) -> Arc<str>,
+    common: Arc<str>,
+) -> PropertyAgreement {
     let compared = values.len();
     let differing: Vec<(&Header, &V)> =
         values.iter().filter(|(_, value)| !agrees(value)).map(|(header, value)| (*header, value)).collect();
@@ -310,7 +315,7 @@ fn judged<V>(values: Vec<(&Header, V)>, agrees: impl Fn(&V) -> bool, name: impl 
         found: name(value),
         beside: "".into(),
     };
-    Agreement {
+    PropertyAgreement {
         common: if is_common { common.to_string() } else { String::new() },
         agreeing,
         compared,
@@ -385,13 +390,13 @@ fn shared(a: [[f64; 2]; 4], b: [[f64; 2]; 4]) -> Option<f64> {
 
 /// The order of the start times of siblings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Order {
+enum TimeOrder {
     Earlier,
     SameDay,
     Later,
 }
 
-fn order(group: &Group<'_>, name: &str, previous: &Group<'_>) -> Agreement {
+fn order(group: &PositionGroup<'_>, name: &str, previous: &PositionGroup<'_>) -> PropertyAgreement {
     let before: HashMap<u32, i64> = previous.rasters.iter().filter_map(|header| Some((header.root, header.time?))).collect();
     let gaps: Vec<(&Header, i64)> =
         group.rasters.iter().filter_map(|header| Some((*header, header.time?.checked_sub(*before.get(&header.root)?)?))).collect();
@@ -403,20 +408,20 @@ fn order(group: &Group<'_>, name: &str, previous: &Group<'_>) -> Agreement {
         })
         .collect();
     let order = |header: &Header, gap: i64| match (days.get(&header.row), gap) {
-        (Some(true), _) => Order::SameDay,
-        (_, gap) if gap < 0 => Order::Earlier,
-        _ => Order::Later,
+        (Some(true), _) => TimeOrder::SameDay,
+        (_, gap) if gap < 0 => TimeOrder::Earlier,
+        _ => TimeOrder::Later,
     };
-    let values: Vec<(&Header, (Order, i64))> = gaps.iter().map(|&(header, gap)| (header, (order(header, gap), gap))).collect();
-    let mut counts: HashMap<Order, (usize, usize)> = HashMap::new();
+    let values: Vec<(&Header, (TimeOrder, i64))> = gaps.iter().map(|&(header, gap)| (header, (order(header, gap), gap))).collect();
+    let mut counts: HashMap<TimeOrder, (usize, usize)> = HashMap::new();
     for (at, (_, (order, _))) in values.iter().enumerate() {
         counts.entry(*order).or_insert((0, usize::MAX - at)).0 += 1;
     }
-    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return Agreement::default() };
+    let Some((common, _)) = counts.into_iter().max_by_key(|(_, count)| *count) else { return PropertyAgreement::default() };
     let named = match common {
-        Order::Earlier => tr!("earlier than {name}", name),
-        Order::SameDay => tr!("same day as {name}", name),
-        Order::Later => tr!("later than {name}", name),
+        TimeOrder::Earlier => tr!("earlier than {name}", name),
+        TimeOrder::SameDay => tr!("same day as {name}", name),
+        TimeOrder::Later => tr!("later than {name}", name),
     };
     let gap_name = |gap: i64| -> String {
         let (size, earlier) = (gap.unsigned_abs(), gap < 0);
@@ -426,8 +431,8 @@ fn order(group: &Group<'_>, name: &str, previous: &Group<'_>) -> Agreement {
         };
         if earlier { tr!("{length} earlier", length) } else { tr!("{length} later", length) }
     };
-    let found = |(order, gap): &(Order, i64)| match order {
-        Order::SameDay => tr!("the same day").into(),
+    let found = |(order, gap): &(TimeOrder, i64)| match order {
+        TimeOrder::SameDay => tr!("the same day").into(),
         _ => gap_name(*gap).into(),
     };
     let mut agreement = judged(values, |(order, _)| *order == common, found, named.into());
@@ -478,7 +483,7 @@ fn blame_reference(consistency: &mut Consistency, context: &Context<'_>) {
             consistency.positions.iter().map(|position| position.agreement(property).common.clone()).nth(1).unwrap_or_default();
         let agreement = consistency.positions[at].agreement_mut(property);
         if agreement.compared == 0 {
-            *agreement = Agreement { common: others, agreeing: rasters, compared: rasters, kinds: 1, outliers: Vec::new() };
+            *agreement = PropertyAgreement { common: others, agreeing: rasters, compared: rasters, kinds: 1, outliers: Vec::new() };
         }
         agreement.agreeing = agreement.agreeing.saturating_sub(moved.len());
         agreement.kinds += 1;
@@ -502,7 +507,17 @@ mod tests {
             let (size, crs, transform, corners, variable) = ((1, 1), None, None, None, None);
             Header::of_root(
                 row,
-                header_cache::Header { dtype: 0, bands, size, crs, transform, nodata: 0, corners, variable, crs_file: None },
+                header_cache::ComparedHeader {
+                    dtype: 0,
+                    bands,
+                    size,
+                    crs,
+                    transform,
+                    nodata: 0,
+                    corners,
+                    variable,
+                    crs_file: None,
+                },
             )
         };
         let rasters: Vec<Header> = (0..300).map(header).collect();

@@ -4,10 +4,10 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::Input;
-use super::positions::{NodeId, Positions};
+use super::positions::{NodeId, SamplePositions};
 use crate::error::Result;
 use crate::jobs::{JobContext, try_map};
-use crate::validate::header_cache::{Crs, Header, HeaderCache, Looked};
+use crate::validate::header_cache::{ComparedHeader, Crs, HeaderCache, HeaderLook};
 
 /// Header of a raster, with its position, root and row.
 #[derive(Clone, Debug)]
@@ -20,13 +20,13 @@ pub struct PlacedHeader {
     pub row: u32,
     /// Start time in microseconds since 1970.
     pub time: Option<i64>,
-    header: Arc<Header>,
+    header: Arc<ComparedHeader>,
 }
 
 impl Deref for PlacedHeader {
-    type Target = Header;
+    type Target = ComparedHeader;
 
-    fn deref(&self) -> &Header {
+    fn deref(&self) -> &ComparedHeader {
         &self.header
     }
 }
@@ -34,7 +34,7 @@ impl Deref for PlacedHeader {
 #[cfg(test)]
 impl PlacedHeader {
     /// A header of the root in a row of level 0.
-    pub fn of_root(row: u32, header: Header) -> Self {
+    pub fn of_root(row: u32, header: ComparedHeader) -> Self {
         Self { node: 0, root: row, row, time: None, header: header.into() }
     }
 }
@@ -56,7 +56,7 @@ pub struct Headers {
 }
 
 /// Reads the headers of all rasters with a position that are not in `cache`. Without `missing`, those are only counted.
-pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing: bool, ctx: &JobContext) -> Result<Headers> {
+pub fn read(input: &Input<'_>, places: &SamplePositions, cache: &HeaderCache, missing: bool, ctx: &JobContext) -> Result<Headers> {
     let mut wanted: Vec<(usize, u32, NodeId)> = Vec::new();
     for (depth, level) in input.tree.levels.iter().enumerate() {
         let files = (0..level.len() as u32).filter(|&row| !level.folder[row as usize]);
@@ -77,12 +77,12 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
             looked.warn(&input.tree.archive_path(level, row), ctx);
         }
         match looked {
-            Some(Looked::Raster(header)) => {
+            Some(HeaderLook::Raster(header)) => {
                 let time = input.times.get(level).and_then(|times| times.get(row as usize)).copied().flatten();
                 rasters.push(PlacedHeader { node, row, root: places.root(level, row), time, header });
             }
-            Some(Looked::NoRaster | Looked::Fault(_)) => others += 1,
-            Some(Looked::MissingCodec(_) | Looked::Unread) | None => unread += 1,
+            Some(HeaderLook::NoRaster | HeaderLook::Fault(_)) => others += 1,
+            Some(HeaderLook::MissingCodec(_) | HeaderLook::Unread) | None => unread += 1,
         }
     }
     let (texts, systems) = cache.tables();
@@ -91,13 +91,13 @@ pub fn read(input: &Input<'_>, places: &Positions, cache: &HeaderCache, missing:
 }
 
 /// The header of a sample; `None` when it is not in the cache and `missing` is false.
-fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing: bool) -> Result<Option<Looked>> {
+fn look(input: &Input<'_>, level: usize, row: u32, cache: &HeaderCache, missing: bool) -> Result<Option<HeaderLook>> {
     let (asset, version) = match (input.raster)(level, row) {
         Ok(Some(found)) => found,
         Err(error) if error.is_cancelled() => return Err(error),
-        Ok(None) => return Ok(Some(Looked::NoRaster)),
+        Ok(None) => return Ok(Some(HeaderLook::NoRaster)),
         // An unreadable file is reported by another rule.
-        Err(_) => return Ok(Some(Looked::Unread)),
+        Err(_) => return Ok(Some(HeaderLook::Unread)),
     };
     match missing {
         true => cache.look(&asset, version).map(Some),

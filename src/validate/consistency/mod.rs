@@ -98,7 +98,7 @@ pub fn consistency_of_draft(
 }
 
 fn run(input: &Input<'_>, options: &ConsistencyOptions, cache: &HeaderCache, ctx: &JobContext) -> Result<Consistency> {
-    let places = positions::Positions::of(input.tree);
+    let places = positions::SamplePositions::of(input.tree);
     let headers = headers::read(input, &places, cache, !options.cached_only, ctx)?;
     ctx.stage(tr!("Comparing headers"), None);
     let mut consistency = compare::compare(&headers, &places, options, ctx)?;

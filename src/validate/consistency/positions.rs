@@ -5,14 +5,14 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{Skeleton, is_padding};
 
-/// Number of a position in [`Positions::nodes`].
+/// Number of a position in [`SamplePositions::nodes`].
 pub type NodeId = u32;
 /// Marks samples without a position.
 const NOWHERE: NodeId = NodeId::MAX;
 
 /// A position.
 #[derive(Clone, Debug, Default)]
-pub struct Node {
+pub struct PositionNode {
     /// Positions from the root down; empty for the roots.
     pub place: Vec<u32>,
     /// Id in most roots; empty for the roots.
@@ -22,21 +22,21 @@ pub struct Node {
 }
 
 /// The position of every sample.
-pub struct Positions {
+pub struct SamplePositions {
     /// Positions of all levels.
-    pub nodes: Vec<Node>,
+    pub nodes: Vec<PositionNode>,
     /// By level and row.
     node: Vec<Vec<NodeId>>,
     /// By level and row, the row of the root in level 0.
     root: Vec<Vec<u32>>,
 }
 
-impl Positions {
+impl SamplePositions {
     /// Finds the position of every sample. The children of FOLDERs at one position are compared with the most frequent list of ids
     /// there: a child of the same id has the same position, and a child of another id that of its index when the numbers of
     /// children are equal. Other children, and padding, have no position.
     pub fn of(tree: &Skeleton) -> Self {
-        let mut positions = Self { nodes: vec![Node::default()], node: Vec::new(), root: Vec::new() };
+        let mut positions = Self { nodes: vec![PositionNode::default()], node: Vec::new(), root: Vec::new() };
         let Some(top) = tree.levels.first() else { return positions };
         positions.node.push((0..top.len() as u32).map(|row| if is_padding(top.id(row)) { NOWHERE } else { 0 }).collect());
         positions.root.push((0..top.len() as u32).collect());
@@ -76,7 +76,7 @@ impl Positions {
                 place.push(index as u32);
                 made.push(self.nodes.len() as NodeId);
                 ids.entry(level.id(child)).or_insert(index);
-                self.nodes.push(Node { place, id: level.id(child).to_owned(), parent: Some(parent) });
+                self.nodes.push(PositionNode { place, id: level.id(child).to_owned(), parent: Some(parent) });
             }
             children.insert(parent, (made, ids));
         }
@@ -145,7 +145,7 @@ mod tests {
             root("f", &["before", "__TACOPAD__1", "label", "more"]),
         ];
         let tree = Skeleton::of(&Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() });
-        let positions = Positions::of(&tree);
+        let positions = SamplePositions::of(&tree);
         let found: Vec<Option<u32>> = (0..tree.levels[1].len() as u32)
             .map(|row| positions.node(1, row).map(|node| positions.nodes[node as usize].place[0]))
             .collect();

@@ -2,8 +2,8 @@
 //! the index in the first member, `__cozip__`, with its check value.
 
 use crate::container::{
-    CHECKED_TAIL, Directory, Entry, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, LocalFile, LocalHeader, check_value, parse_index,
-    stated_check_value,
+    CHECKED_TAIL, CentralDirectory, DirectoryEntry, INDEX_MEMBER, INDEX_OFFSET, IndexedMember, LocalFile, LocalHeader, check_value,
+    parse_index, stated_check_value,
 };
 use crate::error::Result;
 use crate::model::{Location, Report, Rule};
@@ -20,7 +20,7 @@ const UTF8: u16 = 1 << 11;
 ///
 /// # Errors
 /// When the file cannot be read.
-pub(super) fn check(file: &LocalFile, directory: &Directory, report: &mut Report) -> Result<()> {
+pub(super) fn check(file: &LocalFile, directory: &CentralDirectory, report: &mut Report) -> Result<()> {
     check_members(file, directory, report)?;
     let fault =
         |report: &mut Report, message: String| report.add(Rule::CozipIndex, Location::Member(INDEX_MEMBER.to_owned()), message);
@@ -60,8 +60,8 @@ fn is_metadata(name: &str) -> bool {
     name == "COLLECTION.json" || name.starts_with("METADATA/")
 }
 
-fn check_members(file: &LocalFile, directory: &Directory, report: &mut Report) -> Result<()> {
-    let at = |entry: &Entry| Location::Member(entry.name.printable_line().to_string());
+fn check_members(file: &LocalFile, directory: &CentralDirectory, report: &mut Report) -> Result<()> {
+    let at = |entry: &DirectoryEntry| Location::Member(entry.name.printable_line().to_string());
     let mut has_metadata = false;
     for entry in &directory.entries {
         if entry.method != 0 || entry.flags != UTF8 {
@@ -91,7 +91,7 @@ fn check_members(file: &LocalFile, directory: &Directory, report: &mut Report) -
     Ok(())
 }
 
-fn check_index(file: &LocalFile, directory: &Directory, members: &[IndexedMember], report: &mut Report) {
+fn check_index(file: &LocalFile, directory: &CentralDirectory, members: &[IndexedMember], report: &mut Report) {
     for IndexedMember { name, offset, size } in members {
         let at = || Location::Member(name.printable_line().to_string());
         let Some(entry) = directory.find(name) else {

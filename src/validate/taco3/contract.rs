@@ -18,7 +18,7 @@ pub(super) enum ContractMember {
 
 /// The members of a sample, by folder; that of the sample itself has an empty name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Contract {
+pub(super) struct MemberContract {
     folders: BTreeMap<String, Vec<ContractMember>>,
 }
 
@@ -53,7 +53,7 @@ impl ContractMember {
     }
 }
 
-impl Contract {
+impl MemberContract {
     /// The contract of the paths of `taco:structure`.
     pub fn of<'a>(paths: impl Iterator<Item = &'a str>) -> Self {
         let mut contract = Self::default();
@@ -127,8 +127,8 @@ pub(super) fn compare(members: &[ContractMember], names: &[&str]) -> Result<(), 
 mod tests {
     use super::*;
 
-    fn contract(paths: &[&str]) -> Contract {
-        Contract::of(paths.iter().copied())
+    fn contract(paths: &[&str]) -> MemberContract {
+        MemberContract::of(paths.iter().copied())
     }
 
     #[test]

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use super::folder::{folders_of, leads_out};
 use super::zip::{SeenHeader, check_checksums};
-use crate::container::{ContainerReader, Entry, LocalHeader, Positions, Taco3Reader};
+use crate::container::{BytePositions, ContainerReader, DirectoryEntry, LocalHeader, Taco3Reader};
 use crate::error::Result;
 use crate::files::{Outside, Root};
 use crate::jobs::JobContext;
@@ -48,7 +48,8 @@ pub fn check(dataset: &Taco3Reader, deep: bool, report: &mut Report, ctx: &JobCo
         let (file, directory) = (archive.file(), archive.directory()?);
         archive::check(file, directory, report)?;
         if deep {
-            let header = |entry: &Entry| LocalHeader::read(file, entry.local).ok().map(|header| SeenHeader::of(&header, entry));
+            let header =
+                |entry: &DirectoryEntry| LocalHeader::read(file, entry.local).ok().map(|header| SeenHeader::of(&header, entry));
             let headers: Vec<Option<SeenHeader>> = directory.entries.par_iter().map(header).collect();
             ctx.check()?;
             check_checksums(file, directory, &headers, report, ctx)?;
@@ -105,7 +106,7 @@ struct LevelFiles<'a> {
     dataset: &'a Taco3Reader,
     tree: &'a Skeleton,
     depth: usize,
-    positions: Arc<Positions>,
+    positions: Arc<BytePositions>,
 }
 
 impl<'a> LevelFiles<'a> {

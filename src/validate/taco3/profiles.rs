@@ -27,9 +27,9 @@ const PROFILES: [&str; 8] = ["stac", "istac", "spatial", "ispatial", "temporal",
 const ROWS_AT_ONCE: usize = 4096;
 
 /// The columns of one namespace, by their names in it.
-struct Columns<'a>(HashMap<&'a str, &'a ArrayRef>);
+struct NamespaceColumns<'a>(HashMap<&'a str, &'a ArrayRef>);
 
-impl<'a> Columns<'a> {
+impl<'a> NamespaceColumns<'a> {
     fn of(batch: &'a RecordBatch, namespace: &str) -> Self {
         let fields = batch.schema_ref().fields().iter();
         let own = fields.zip(batch.columns()).filter_map(|(field, column)| {
@@ -83,7 +83,7 @@ pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -
     let mut first_row = 0;
     for batch in table.table.batches() {
         for namespace in PROFILES {
-            let columns = Columns::of(batch, namespace);
+            let columns = NamespaceColumns::of(batch, namespace);
             if columns.0.is_empty() {
                 continue;
             }
@@ -98,7 +98,7 @@ pub(super) fn check(table: &Taco3Table, report: &mut Report, ctx: &JobContext) -
 }
 
 /// The faults of all rows, in their order.
-fn faults_of(columns: &Columns, rows: usize, ctx: &JobContext) -> crate::error::Result<Vec<(usize, &'static str)>> {
+fn faults_of(columns: &NamespaceColumns, rows: usize, ctx: &JobContext) -> crate::error::Result<Vec<(usize, &'static str)>> {
     let faults_of_row = if columns.has("bbox") || columns.has("datetime") { new_faults } else { old_faults };
     let starts: Vec<usize> = (0..rows).step_by(ROWS_AT_ONCE).collect();
     let found: Vec<Vec<(usize, &'static str)>> = starts
@@ -113,7 +113,7 @@ fn faults_of(columns: &Columns, rows: usize, ctx: &JobContext) -> crate::error::
 }
 
 /// The faults of a row of the releases from 0.11.
-fn new_faults(columns: &Columns, row: usize) -> Vec<&'static str> {
+fn new_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
     let mut faults = Vec::new();
     if columns.has("datetime") {
         let times = ["datetime", "start_datetime", "end_datetime"].map(|name| columns.micros(name, row));
@@ -136,7 +136,7 @@ fn new_faults(columns: &Columns, row: usize) -> Vec<&'static str> {
 }
 
 /// The fault of a grid of which all columns are given.
-fn grid_fault(columns: &Columns, row: usize) -> Option<&'static str> {
+fn grid_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
     let Value::Text(code) = columns.value("proj_code", row) else { return Some(tr!("proj_code is not a text")) };
     let is_code = code.split_once(':').is_some_and(|(authority, code)| {
         let is_word =
@@ -162,7 +162,7 @@ fn grid_fault(columns: &Columns, row: usize) -> Option<&'static str> {
 }
 
 /// The fault of a geometry in longitude and latitude, and of its box.
-fn geometry_fault(columns: &Columns, row: usize) -> Option<&'static str> {
+fn geometry_fault(columns: &NamespaceColumns, row: usize) -> Option<&'static str> {
     let bbox = columns.numbers("bbox", row);
     let geometry = match columns.value("geometry", row) {
         Value::Null => None,
@@ -240,7 +240,7 @@ fn rect(found: impl Into<Option<geo::Rect<f64>>>) -> Option<[f64; 4]> {
 }
 
 /// The faults of a row of the releases before 0.11.
-fn old_faults(columns: &Columns, row: usize) -> Vec<&'static str> {
+fn old_faults(columns: &NamespaceColumns, row: usize) -> Vec<&'static str> {
     let mut faults = Vec::new();
     if let (Some(start), Some(end)) = (columns.micros("time_start", row), columns.micros("time_end", row))
         && end < start

@@ -7,7 +7,7 @@ use arrow::array::Array;
 use arrow::datatypes::DataType;
 use serde_json::Value as Json;
 
-use super::contract::{Contract, Mismatch, compare};
+use super::contract::{MemberContract, Mismatch, compare};
 use crate::container::{ContainerReader, RowsById, Taco3Reader, Taco3Table, table_above};
 use crate::error::Result;
 use crate::jobs::JobContext;
@@ -29,8 +29,8 @@ pub(super) fn check(
 ) -> Result<()> {
     ctx.stage(tr!("Checking the levels"), None);
     let structure = collection.get("taco:structure").and_then(Json::as_array);
-    let contract = structure.map(|files| Contract::of(files.iter().filter_map(Json::as_str)));
-    if let Some((one, other)) = contract.as_ref().and_then(Contract::names_alike) {
+    let contract = structure.map(|files| MemberContract::of(files.iter().filter_map(Json::as_str)));
+    if let Some((one, other)) = contract.as_ref().and_then(MemberContract::names_alike) {
         let (one, other) = (one.printable_line().to_string(), other.printable_line().to_string());
         let message = tr!("{one} and {other} differ in case alone, and are one file on some systems.", one, other);
         report.add(Rule::Taco3Collection, Location::Collection("taco:structure".into()), message);
@@ -61,7 +61,7 @@ struct Checked<'a> {
     /// The tables by name, with their rows by number.
     numbered: HashMap<&'a str, (&'a Taco3Table, RowsById)>,
     /// None where `taco:structure` is null.
-    contract: Option<&'a Contract>,
+    contract: Option<&'a MemberContract>,
 }
 
 /// The rows of a table that break a rule.
@@ -93,7 +93,7 @@ impl Checked<'_> {
     /// The tables are those that the collection names.
     fn check_names(&self, report: &mut Report) {
         let mut wanted = vec![SAMPLE.to_owned()];
-        wanted.extend(self.contract.into_iter().flat_map(Contract::tables));
+        wanted.extend(self.contract.into_iter().flat_map(MemberContract::tables));
         let declared = self.collection.get("taco:metadata").and_then(Json::as_object);
         for name in declared.into_iter().flatten().map(|(name, _)| name) {
             if !wanted.contains(name) {

@@ -2,9 +2,9 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in, size_in};
+use super::fields::{self, ToolFields, need_input, need_output, path_in, size_in};
 use super::repair::format_ui;
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{BuildOptions, Format, OpenOptions, Parts};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -32,7 +32,7 @@ pub struct Convert {
 
 impl Convert {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let zip = start.input.as_ref().is_some_and(|path| path.is_file());
         let (format, ending) = if zip { (Format::Folder, "") } else { (Format::Zip, ".tacozip") };
         Self {
@@ -52,8 +52,8 @@ impl Convert {
 }
 
 impl ToolForm for Convert {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::ARROWS_LEFT_RIGHT,
             title: tr!("Convert ZIP or FOLDER"),
             about: tr!(
@@ -63,7 +63,7 @@ impl ToolForm for Convert {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
         format_ui(ui, &mut self.format, &mut self.output);
         fields.path(ui, tr!("Output"), &mut self.output, "", FileRequest::ToolOutput);
@@ -98,7 +98,7 @@ impl ToolForm for Convert {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
         let group_by = fields::names(&self.group_by);
@@ -118,15 +118,15 @@ impl ToolForm for Convert {
             let outline = dataset_outline(&input, &open, ctx)?;
             let (target, replace) = (options.target.clone(), options.overwrite);
             let grouped = options.parts.as_ref().map(|parts| parts.group_by.clone()).unwrap_or_default();
-            let mut plan = Plan::new(Command::operate(ConvertRequest { input, open, options })).outline(&outline);
+            let mut plan = ToolPreview::new(Command::operate(ConvertRequest { input, open, options })).outline(&outline);
             if outline.format.generation() != "2.0" {
                 let why = tr!("Only datasets of 2.0 have a ZIP and a FOLDER form. Convert it with Move to 2.0… first.");
-                plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
+                plan = plan.line(ToolLine::error(why)).obstacle(tr!("The dataset is of another generation"));
             }
             let known = |name: &str| outline.columns.first().is_some_and(|level| level.iter().any(|field| field.name == name));
             if let Some(name) = grouped.iter().find(|name| !known(name)) {
                 let why = tr!("Level 0 has no column {name}", name);
-                plan = plan.line(Line::error(why.clone())).obstacle(why);
+                plan = plan.line(ToolLine::error(why.clone())).obstacle(why);
             }
             Ok(plan.destination(&target, replace))
         }))

@@ -31,14 +31,14 @@ pub fn rows(ids: &str, filtered: bool, cx: &PanelContext<'_>) -> RowChoice {
 }
 
 /// Draws inputs, and receives the paths chosen in the desktop's dialog.
-pub struct Fields<'a> {
+pub struct ToolFields<'a> {
     /// Field and paths.
     pub picked: &'a mut Option<(String, Vec<PathBuf>)>,
     /// The field whose button was clicked, and its kind of file dialog.
     pub wanted: &'a mut Option<(String, FileRequest)>,
 }
 
-impl Fields<'_> {
+impl ToolFields<'_> {
     /// A path, typed or chosen.
     pub fn path(&mut self, ui: &mut Ui, label: &str, text: &mut String, hint: &str, request: FileRequest) {
         if let Some((_, paths)) = self.picked.take_if(|(field, _)| field == label)
@@ -119,7 +119,7 @@ pub fn labelled<R>(ui: &mut Ui, label: &str, add: impl FnOnce(&mut Ui) -> R) -> 
 }
 
 /// The folder with the parts of an index; hidden when the name of the input is not that of an index.
-pub fn base_path(ui: &mut Ui, fields: &mut Fields<'_>, input: &str, text: &mut String) {
+pub fn base_path(ui: &mut Ui, fields: &mut ToolFields<'_>, input: &str, text: &mut String) {
     let input = input.trim().trim_end_matches(['/', '\\']).to_lowercase();
     let name = input.rsplit(['/', '\\']).next().unwrap_or_default();
     if text.is_empty() && !INDEXES.iter().any(|word| name.contains(word)) {

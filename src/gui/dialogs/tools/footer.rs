@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use egui::{ScrollArea, Ui, vec2};
 use serde_json::{Map, Value as Json};
 
-use super::fields::{self, Fields, need_input, need_output, path_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{Format, OpenOptions, read_collection_file};
 use crate::gui::dialogs::migrate::value_of;
 use crate::gui::dropped_paths::display_path;
@@ -57,7 +57,7 @@ impl std::fmt::Debug for Footer {
 
 impl Footer {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let ending = start.input.as_ref().and_then(|path| Some(format!(".{}", path.extension()?.to_string_lossy())));
         Self {
             input: start.input_text(),
@@ -128,7 +128,7 @@ impl Footer {
         });
     }
 
-    fn collection_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, contents: &EditableContents) {
+    fn collection_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, contents: &EditableContents) {
         let Some(collection) = &contents.collection else {
             widgets::checkbox(ui, &mut self.other_generation, tr!("Add a collection: the file becomes a TACO"));
             if self.other_generation {
@@ -226,13 +226,15 @@ fn shown(value: &Json) -> String {
 }
 
 /// How an edit is done, as a line of the preview.
-fn way_line(way: &EditWay) -> Line {
+fn way_line(way: &EditWay) -> ToolLine {
     match way {
-        EditWay::InPlace { files } if files.is_empty() => Line::good(tr!("No file changes: the dataset has these values already")),
+        EditWay::InPlace { files } if files.is_empty() => {
+            ToolLine::good(tr!("No file changes: the dataset has these values already"))
+        }
         EditWay::InPlace { files } => {
             let n = paint::grouped(files.len() as u64);
             let first = files.first().cloned().unwrap_or_default();
-            Line::good(tr_n!(
+            ToolLine::good(tr_n!(
                 files.len(),
                 "Replaces {n} metadata file ({first}); data files are not touched",
                 "Replaces up to {n} metadata files ({first}, …); data files are not touched",
@@ -240,12 +242,12 @@ fn way_line(way: &EditWay) -> Line {
                 first
             ))
         }
-        EditWay::Footer => Line::good(tr!("Replaces footer and collection; the samples are not touched")),
-        EditWay::Tail { bytes } => Line::good(tr!(
+        EditWay::Footer => ToolLine::good(tr!("Replaces footer and collection; the samples are not touched")),
+        EditWay::Tail { bytes } => ToolLine::good(tr!(
             "Replaces the metadata of the ZIP ({bytes}) behind its data; the samples are not touched",
             bytes = paint::bytes(*bytes)
         )),
-        EditWay::Anew { bytes, reason } => Line::warning(tr!(
+        EditWay::Anew { bytes, reason } => ToolLine::warning(tr!(
             "Writes the whole dataset anew, with {bytes} of data: {reason}",
             bytes = paint::bytes(*bytes),
             reason
@@ -254,8 +256,8 @@ fn way_line(way: &EditWay) -> Line {
 }
 
 impl ToolForm for Footer {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::PENCIL_SIMPLE,
             title: tr!("Edit in place"),
             about: tr!(
@@ -265,7 +267,7 @@ impl ToolForm for Footer {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         let before = self.input.clone();
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a FOLDER, ZIP, .tortilla or .taco, or the folder of its parts"));
         if before != self.input {
@@ -295,7 +297,7 @@ impl ToolForm for Footer {
         }
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let input = need_input(&self.input)?;
         let output = if self.in_place { None } else { Some(need_output(&self.output)?) };
         let set: Map<String, Json> = match self.other_generation {
@@ -309,15 +311,15 @@ impl ToolForm for Footer {
             let contents = editable_contents(&input, ctx)?;
             let n = paint::grouped(contents.samples as u64);
             let mut lines =
-                vec![Line::fact(tr_n!(contents.samples, "Reads: {n} sample of level 0", "Reads: {n} samples of level 0", n))];
-            lines.extend(dropped.iter().map(|column| Line::warning(tr!("Removes the column {column}", column))));
+                vec![ToolLine::fact(tr_n!(contents.samples, "Reads: {n} sample of level 0", "Reads: {n} samples of level 0", n))];
+            lines.extend(dropped.iter().map(|column| ToolLine::warning(tr!("Removes the column {column}", column))));
             if let Some(table) = &metadata {
-                lines.push(Line::fact(tr!("Adds or replaces columns from {path}", path = display_path(table))));
+                lines.push(ToolLine::fact(tr!("Adds or replaces columns from {path}", path = display_path(table))));
             }
             for (key, value) in &set {
                 lines.push(match value {
-                    Json::Null => Line::warning(tr!("Removes the field {key}", key)),
-                    value => Line::fact(tr!("Sets the field {key} to {value}", key, value)),
+                    Json::Null => ToolLine::warning(tr!("Removes the field {key}", key)),
+                    value => ToolLine::fact(tr!("Sets the field {key} to {value}", key, value)),
                 });
             }
             let given = collection.filter(|_| contents.collection.is_some() != other).map(|path| read_collection_file(&path));
@@ -327,12 +329,14 @@ impl ToolForm for Footer {
                 None => Generation::Taco,
             });
             match become_generation {
-                Some(Generation::Tortilla) => lines.push(Line::warning(tr!("Removes the collection: the file becomes a TORTILLA"))),
-                Some(Generation::Taco) => lines.push(Line::fact(tr!("Adds a collection: the file becomes a TACO"))),
+                Some(Generation::Tortilla) => {
+                    lines.push(ToolLine::warning(tr!("Removes the collection: the file becomes a TORTILLA")))
+                }
+                Some(Generation::Taco) => lines.push(ToolLine::fact(tr!("Adds a collection: the file becomes a TACO"))),
                 None => {}
             }
             if given.is_some() && become_generation.is_none() {
-                lines.push(Line::warning(tr!("Replaces the whole collection")));
+                lines.push(ToolLine::warning(tr!("Replaces the whole collection")));
             }
             let nothing = dropped.is_empty() && metadata.is_none() && set.is_empty() && given.is_none() && !other;
             let lacks = become_generation == Some(Generation::Taco) && given.is_none();
@@ -367,13 +371,13 @@ impl ToolForm for Footer {
                     Command::operate(request)
                 }
             };
-            let mut plan = Plan::new(command);
+            let mut plan = ToolPreview::new(command);
             plan.lines = lines;
             plan = match place {
                 Some(target) => plan.destination(&target, overwrite),
                 None => {
                     let path = display_path(&input);
-                    plan.line(Line::warning(tr!("Changes {path} in place; every sample stays byte for byte", path)))
+                    plan.line(ToolLine::warning(tr!("Changes {path} in place; every sample stays byte for byte", path)))
                 }
             };
             Ok(match () {

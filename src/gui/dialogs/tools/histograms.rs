@@ -2,8 +2,8 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in};
-use super::{Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in};
+use super::{PreviewWork, ToolForm, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -25,7 +25,7 @@ pub struct Histograms {
 
 impl Histograms {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         Self {
             input: start.input_text(),
             base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
@@ -38,8 +38,8 @@ impl Histograms {
 }
 
 impl ToolForm for Histograms {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::CHART_BAR,
             title: tr!("Histograms"),
             about: tr!(
@@ -49,7 +49,7 @@ impl ToolForm for Histograms {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of any generation"));
         fields.path(ui, tr!("Histogram file"), &mut self.output, tr!("a file that ends in .tortilla"), FileRequest::ToolOutput);
         fields::labelled(ui, tr!("Values share their bins"), |ui| {
@@ -63,14 +63,14 @@ impl ToolForm for Histograms {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
         let (input, output) = (need_input(&self.input)?, need_output(&self.output)?);
         let request = HistogramRequest { input, open, output, scale: self.scale, overwrite: self.replace };
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &request.open, ctx)?;
             let (target, replace) = (request.output.clone(), request.overwrite);
-            let plan = Plan::new(Command::operate(request)).outline(&outline);
+            let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             let plan = plan.destination(&target, replace);
             let named = target.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("tortilla"));
             Ok(if named { plan } else { plan.obstacle(tr!("The name has to end in .tortilla")) })

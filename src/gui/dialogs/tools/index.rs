@@ -4,8 +4,8 @@ use std::path::Path;
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_output, paths_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_output, paths_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{ConsolidateOptions, Format};
 use crate::gui::dropped_paths::display_path;
 use crate::gui::file_dialog::FileRequest;
@@ -21,7 +21,7 @@ const LISTED: usize = 8;
 
 /// Inputs and options.
 #[derive(Debug)]
-pub struct Index {
+pub struct IndexForm {
     inputs: String,
     /// Output proposed from the inputs.
     proposed: String,
@@ -30,9 +30,9 @@ pub struct Index {
     replace: bool,
 }
 
-impl Index {
+impl IndexForm {
     /// Initial values: the opened dataset, if it is a ZIP.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let inputs = match &start.input {
             Some(path) if path.extension().is_some_and(|ending| ending == "tacozip" || ending == "zip") => start.input_text(),
             _ => String::new(),
@@ -54,9 +54,9 @@ impl Index {
     }
 }
 
-impl ToolForm for Index {
-    fn words(&self) -> Words {
-        Words {
+impl ToolForm for IndexForm {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::DATABASE,
             title: tr!("Index existing ZIPs"),
             about: tr!(
@@ -66,7 +66,7 @@ impl ToolForm for Index {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.paths(ui, "ZIPs", &mut self.inputs, tr!("one path per line, in the order of their rows"));
         fields::labelled(ui, tr!("Kind of index"), |ui| {
             let kinds = [
@@ -82,7 +82,7 @@ impl ToolForm for Index {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let inputs = paths_in(&self.inputs);
         if inputs.is_empty() {
             return Err(tr!("Choose the ZIPs").into());
@@ -106,7 +106,7 @@ impl ToolForm for Index {
                 _ => options.target.clone(),
             };
             let replace = options.overwrite;
-            let mut plan = Plan::new(Command::operate(ConsolidateRequest { options }));
+            let mut plan = ToolPreview::new(Command::operate(ConsolidateRequest { options }));
             let text = tr_n!(
                 preview.zips.len(),
                 "{n} ZIP with {rows} samples of level 0",
@@ -114,13 +114,13 @@ impl ToolForm for Index {
                 n,
                 rows
             );
-            plan = plan.line(Line::fact(text));
+            plan = plan.line(ToolLine::fact(text));
             for (path, rows) in preview.zips.iter().take(LISTED) {
-                plan = plan.line(Line::row(format!("{}  {}", display_path(path), paint::grouped(*rows as u64))));
+                plan = plan.line(ToolLine::row(format!("{}  {}", display_path(path), paint::grouped(*rows as u64))));
             }
             if preview.elsewhere > 0 {
                 let n = paint::grouped(preview.elsewhere as u64);
-                plan = plan.line(Line::warning(tr_n!(
+                plan = plan.line(ToolLine::warning(tr_n!(
                     preview.elsewhere,
                     "{n} ZIP is not in {folder}, where readers look for it: move it there, or name its folder whenever you open the index",
                     "{n} ZIPs are not in {folder}, where readers look for them: move them there, or name their folder whenever you open the index",

@@ -9,7 +9,7 @@ use crate::gui::widgets::paint;
 
 /// A line of a preview or report.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct ToolLine {
     kind: LineKind,
     text: String,
 }
@@ -26,7 +26,7 @@ enum LineKind {
     Histogram(Box<Bins>),
 }
 
-impl Line {
+impl ToolLine {
     pub fn fact(text: impl Into<String>) -> Self {
         Self { kind: LineKind::Fact, text: text.into() }
     }
@@ -53,7 +53,7 @@ impl Line {
 }
 
 /// Draws a line of a preview or report.
-pub fn line_ui(ui: &mut Ui, line: &Line) {
+pub fn line_ui(ui: &mut Ui, line: &ToolLine) {
     let t = theme::tokens(ui);
     let (icon, color) = match &line.kind {
         LineKind::Fact => (icons::INFO, t.tx3),

@@ -34,14 +34,14 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::detail;
 use crate::gui::theme::{self, font};
 use crate::gui::tool::Tool;
-use crate::gui::widgets::{self, Button, Note, paint};
+use crate::gui::widgets::{self, Button, FieldNote, paint};
 use crate::jobs::{AsyncValue, JobContext, JobId};
 use crate::ops::DatasetOutline;
 use crate::studio::{Command, Document, Event, Studio};
-use fields::Fields;
-pub use line::Line;
+use fields::ToolFields;
+pub use line::ToolLine;
 use line::line_ui;
-use report::{Report, report_of};
+use report::{ToolReport, report_of};
 
 /// Width of the dialog in points.
 const WIDTH: f32 = 680.0;
@@ -52,7 +52,7 @@ const TYPING: Duration = Duration::from_millis(250);
 
 /// The open document, for the initial values of a tool.
 #[derive(Clone, Debug, Default)]
-pub struct Start {
+pub struct ToolStart {
     /// The opened dataset.
     pub input: Option<PathBuf>,
     /// Options with which it was opened.
@@ -67,7 +67,7 @@ pub struct Start {
     pub sample: Option<String>,
 }
 
-impl Start {
+impl ToolStart {
     /// Path of the input as text; empty without one.
     fn input_text(&self) -> String {
         self.input.as_ref().map(|path| path.display().to_string()).unwrap_or_default()
@@ -88,15 +88,15 @@ impl Start {
 
 /// A preview: lines that describe the effects, and the command.
 #[derive(Debug)]
-pub struct Plan {
-    lines: Vec<Line>,
+pub struct ToolPreview {
+    lines: Vec<ToolLine>,
     /// Why the command can't run.
     obstacle: Option<String>,
     /// `None`: the button only closes the dialog.
     command: Option<Command>,
 }
 
-impl Plan {
+impl ToolPreview {
     fn new(command: Command) -> Self {
         Self { lines: Vec::new(), obstacle: None, command: Some(command) }
     }
@@ -106,7 +106,7 @@ impl Plan {
         Self { lines: Vec::new(), obstacle: None, command: None }
     }
 
-    fn line(mut self, line: Line) -> Self {
+    fn line(mut self, line: ToolLine) -> Self {
         self.lines.push(line);
         self
     }
@@ -119,10 +119,10 @@ impl Plan {
         let (format, generation) = (outline.format.badge(), outline.format.generation());
         let text =
             tr!("Reads: {format}, generation {generation}, samples {rows}{size}", format, generation, rows = rows.join(" "), size);
-        let mut plan = self.line(Line::fact(text));
+        let mut plan = self.line(ToolLine::fact(text));
         if let Some(lacking) = &outline.lacking {
             let (opened, count) = (lacking.opened, lacking.count);
-            plan = plan.line(Line::warning(tr!("{opened} of {count} parts of this dataset are open.", opened, count)));
+            plan = plan.line(ToolLine::warning(tr!("{opened} of {count} parts of this dataset are open.", opened, count)));
         }
         plan
     }
@@ -133,9 +133,9 @@ impl Plan {
         let free = free_bytes(target).map(|bytes| tr!(", {free} free on its disk", free = paint::bytes(bytes))).unwrap_or_default();
         let exists = target.symlink_metadata().is_ok();
         self.lines.push(match (exists, replace) {
-            (false, _) => Line::fact(tr!("Writes: {path}{free}", path = shown, free)),
-            (true, true) => Line::warning(tr!("Replaces: {path}{free}", path = shown, free)),
-            (true, false) => Line::error(tr!("{path} exists already. Choose another name, or replace it.", path = shown)),
+            (false, _) => ToolLine::fact(tr!("Writes: {path}{free}", path = shown, free)),
+            (true, true) => ToolLine::warning(tr!("Replaces: {path}{free}", path = shown, free)),
+            (true, false) => ToolLine::error(tr!("{path} exists already. Choose another name, or replace it.", path = shown)),
         });
         if exists && !replace {
             self.obstacle.get_or_insert_with(|| tr!("The destination exists already").into());
@@ -150,19 +150,19 @@ impl Plan {
 }
 
 /// The work of a preview.
-type Work = Box<dyn FnOnce(&JobContext) -> Result<Plan> + Send>;
+type PreviewWork = Box<dyn FnOnce(&JobContext) -> Result<ToolPreview> + Send>;
 
 /// Input and command of a tool.
 trait ToolForm: std::fmt::Debug {
     /// Icon, title, button.
-    fn words(&self) -> Words;
+    fn words(&self) -> ToolTexts;
     /// Draws inputs and options.
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>);
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>);
     /// The work of the preview.
     ///
     /// # Errors
     /// A message for the user about missing or invalid input.
-    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<Work, String>;
+    fn work(&self, cx: &PanelContext<'_>) -> std::result::Result<PreviewWork, String>;
     /// Equal for equal inputs and options.
     fn key(&self, _cx: &PanelContext<'_>) -> String {
         format!("{self:?}")
@@ -182,7 +182,7 @@ trait ToolForm: std::fmt::Debug {
 }
 
 /// Texts of a tool.
-struct Words {
+struct ToolTexts {
     icon: &'static str,
     title: &'static str,
     /// One sentence about its effects.
@@ -194,8 +194,8 @@ struct Words {
 /// The dialog.
 pub struct ToolDialog {
     form: Box<dyn ToolForm>,
-    plan: AsyncValue<String, Plan>,
-    job: DialogJob<Report>,
+    plan: AsyncValue<String, ToolPreview>,
+    job: DialogJob<ToolReport>,
     /// The field whose paths are chosen in the desktop's dialog.
     asked: Option<String>,
     /// Paths chosen for that field.
@@ -206,19 +206,19 @@ pub struct ToolDialog {
 
 impl ToolDialog {
     /// The dialog of a tool.
-    pub fn new(tool: Tool, start: &Start) -> Self {
+    pub fn new(tool: Tool, start: &ToolStart) -> Self {
         let form: Box<dyn ToolForm> = match tool {
             Tool::Optimise => Box::new(optimise::Optimise::new(start)),
             Tool::Histograms => Box::new(histograms::Histograms::new(start)),
             Tool::Percentiles => Box::new(percentiles::PercentilesForm::new(start)),
             Tool::Repair => Box::new(repair::Repair::new(start)),
             Tool::Convert => Box::new(convert::Convert::new(start)),
-            Tool::Index => Box::new(index::Index::new(start)),
+            Tool::Index => Box::new(index::IndexForm::new(start)),
             Tool::Older => Box::new(older::Older::new(start)),
             Tool::PrepareTaco3 => Box::new(prepare_taco3::PrepareTaco3::new(start)),
             Tool::Footer => Box::new(footer::Footer::new(start)),
             Tool::Several => Box::new(several::Several::new(start)),
-            Tool::PadTo => Box::new(pad::PadTo::default()),
+            Tool::PadTo => Box::new(pad::PadForm::default()),
             Tool::Sidecars => Box::new(sidecars::SidecarsForm::default()),
         };
         Self::of(form)
@@ -287,7 +287,7 @@ impl ToolDialog {
                 ui.spacing_mut().item_spacing = vec2(8.0, 8.0);
                 ui.add(egui::Label::new(theme::rich_text(words.about).font(font::regular(12.0)).color(t.tx2)).wrap());
                 ui.add_enabled_ui(!self.is_running(), |ui| {
-                    let mut fields = Fields { picked: &mut self.picked, wanted: &mut wanted };
+                    let mut fields = ToolFields { picked: &mut self.picked, wanted: &mut wanted };
                     self.form.options_ui(ui, &mut fields, cx);
                 });
             });
@@ -322,7 +322,7 @@ impl ToolDialog {
             Ok(work) => work,
             Err(lacking) => {
                 self.plan = AsyncValue::default();
-                return line_ui(ui, &Line::fact(lacking));
+                return line_ui(ui, &ToolLine::fact(lacking));
             }
         };
         if self.is_running() {
@@ -341,7 +341,7 @@ impl ToolDialog {
         });
         match self.plan.get(&key) {
             Some(Ok(plan)) => plan.lines.iter().for_each(|line| line_ui(ui, line)),
-            Some(Err(error)) => widgets::note_ui(ui, &Note::Error(error.report())),
+            Some(Err(error)) => widgets::note_ui(ui, &FieldNote::Error(error.report())),
             None => {
                 ui.horizontal(|ui| {
                     widgets::spinner(ui, 14.0);
@@ -351,7 +351,7 @@ impl ToolDialog {
         }
     }
 
-    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, words: &Words, close: bool) -> Next {
+    fn bottom_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, words: &ToolTexts, close: bool) -> Next {
         if let DialogJob::Running(job) = self.job {
             return running_ui(ui, cx, job);
         }
@@ -415,13 +415,17 @@ fn running_ui(ui: &mut Ui, cx: &PanelContext<'_>, job: Option<JobId>) -> Next {
 }
 
 /// Path, open options and id of the open document.
-pub fn start_of(document: Option<&Document>, folder: PathBuf) -> Start {
-    let Some(document) = document else { return Start { folder, ..Start::default() } };
+pub fn start_of(document: Option<&Document>, folder: PathBuf) -> ToolStart {
+    let Some(document) = document else { return ToolStart { folder, ..ToolStart::default() } };
     let id = document.collection().id().to_owned();
     match document.opened() {
-        Some(open) => {
-            Start { input: Some(open.reader.info().path.clone()), open: open.options.clone(), id, folder, ..Start::default() }
-        }
-        None => Start { draft: true, id, folder, ..Start::default() },
+        Some(open) => ToolStart {
+            input: Some(open.reader.info().path.clone()),
+            open: open.options.clone(),
+            id,
+            folder,
+            ..ToolStart::default()
+        },
+        None => ToolStart { draft: true, id, folder, ..ToolStart::default() },
     }
 }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in, size_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in, size_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{OpenOptions, TortillaOptions, read_collection_file};
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
@@ -37,7 +37,7 @@ pub struct Older {
 
 impl Older {
     /// Initial values for the draft or the opened dataset; for the selected sample only, if opened from a sample's menu.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         Self {
             draft: start.draft,
             input: start.input_text(),
@@ -71,8 +71,8 @@ impl Older {
 }
 
 impl ToolForm for Older {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::CLOCK_COUNTER_CLOCKWISE,
             title: tr!("Write older generation"),
             about: tr!(
@@ -82,7 +82,7 @@ impl ToolForm for Older {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         if !self.draft {
             fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of any generation, or one of its parts"));
         }
@@ -122,7 +122,7 @@ impl ToolForm for Older {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let target = need_output(&self.output)?;
         let ending = target.extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
         let wanted = if self.generation == Generation::Taco { "taco" } else { "tortilla" };
@@ -138,7 +138,7 @@ impl ToolForm for Older {
                 options.collection = collection.map(|path| read_collection_file(&path)).transpose()?.map(|given| given.fields);
                 let n = paint::grouped(rows as u64);
                 let text = tr_n!(rows, "Reads: the draft, {n} sample of level 0", "Reads: the draft, {n} samples of level 0", n);
-                let plan = Plan::new(Command::WriteTortilla { options }).line(Line::fact(text));
+                let plan = ToolPreview::new(Command::WriteTortilla { options }).line(ToolLine::fact(text));
                 let plan = plan.destination(&target, replace);
                 Ok(if rows == 0 { plan.obstacle(tr!("The draft has no samples yet")) } else { plan })
             }));
@@ -152,13 +152,13 @@ impl ToolForm for Older {
             let collected = options.collection.is_some() || outline.format != crate::container::Format::Tortilla;
             let lacks = outline.lacking.is_some() && !allow_missing_parts;
             let request = CompileRequest { input, options, allow_missing_parts, rows };
-            let mut plan = Plan::new(Command::operate(request)).outline(&outline);
+            let mut plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             if lacks {
                 plan = plan.obstacle(tr!("Parts of the dataset are missing"));
             }
             if is_taco && !collected {
                 let why = tr!("A .taco needs a collection, and this TORTILLA has none. Name a JSON file with one.");
-                plan = plan.line(Line::error(why)).obstacle(tr!("A collection is needed"));
+                plan = plan.line(ToolLine::error(why)).obstacle(tr!("A collection is needed"));
             }
             Ok(plan.destination(&target, replace))
         }))

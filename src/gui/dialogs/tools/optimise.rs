@@ -2,8 +2,8 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -32,7 +32,7 @@ pub struct Optimise {
 
 impl Optimise {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let ending = match &start.input {
             Some(path) if path.is_dir() => String::new(),
             Some(path) => path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default(),
@@ -61,8 +61,8 @@ impl Optimise {
 }
 
 impl ToolForm for Optimise {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::GAUGE,
             title: tr!("Optimise rasters"),
             about: tr!(
@@ -72,7 +72,7 @@ impl ToolForm for Optimise {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Rasters"), &mut self.input, tr!("a raster, a folder of rasters, or a dataset of any generation"));
         fields.path(ui, tr!("Output"), &mut self.output, tr!("a file or folder of the same kind"), FileRequest::ToolOutput);
         fields::labelled(ui, tr!("Tiles"), |ui| {
@@ -95,7 +95,7 @@ impl ToolForm for Optimise {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let effort = self.effort.trim().parse::<u8>().ok().filter(|effort| (1..=22).contains(effort));
         let request = OptimiseRequest {
             input: need_input(&self.input)?,
@@ -130,9 +130,9 @@ impl ToolForm for Optimise {
                 already,
                 copied
             );
-            let plan = Plan::new(Command::operate(request)).line(Line::fact(what)).line(Line::fact(of));
+            let plan = ToolPreview::new(Command::operate(request)).line(ToolLine::fact(what)).line(ToolLine::fact(of));
             let plan = if to_write == 0 && looked_at == files {
-                plan.line(Line::warning(tr!("Nothing is left to optimise; the output is a copy")))
+                plan.line(ToolLine::warning(tr!("Nothing is left to optimise; the output is a copy")))
             } else {
                 plan
             };

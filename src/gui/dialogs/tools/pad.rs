@@ -2,8 +2,8 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields};
-use super::{Line, Plan, ToolForm, Words, Work};
+use super::fields::{self, ToolFields};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolTexts};
 use crate::draft::{Edit, PadPlace, pad_to};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
@@ -14,20 +14,20 @@ use crate::studio::Command;
 
 /// The multiple, and the tortillas to pad.
 #[derive(Debug)]
-pub struct PadTo {
+pub struct PadForm {
     multiple: String,
     level: usize,
     /// Path of ids of one FOLDER; empty for all of the level.
     folder: String,
 }
 
-impl Default for PadTo {
+impl Default for PadForm {
     fn default() -> Self {
         Self { multiple: "32".into(), level: 0, folder: String::new() }
     }
 }
 
-impl PadTo {
+impl PadForm {
     fn place(&self) -> PadPlace {
         match SamplePath::parse(&self.folder) {
             path if path.0.is_empty() => PadPlace::Level(self.level),
@@ -45,9 +45,9 @@ fn inserted(edit: &Edit) -> (usize, usize) {
     }
 }
 
-impl ToolForm for PadTo {
-    fn words(&self) -> Words {
-        Words {
+impl ToolForm for PadForm {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::CIRCLE_DASHED,
             title: tr!("Pad to a multiple"),
             about: tr!(
@@ -57,7 +57,7 @@ impl ToolForm for PadTo {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, _fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, _fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         TextField::new(tr!("Multiple of"), &mut self.multiple).mono().width(120.0).show(ui);
         let levels = cx.document().map_or(1, |document| document.tree().levels.len());
         if levels > 1 {
@@ -72,7 +72,7 @@ impl ToolForm for PadTo {
         }
     }
 
-    fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let multiple = self.multiple.trim().parse::<usize>().ok().filter(|n| (2..=1_000_000).contains(n));
         let multiple = multiple.ok_or_else(|| tr!("Write a whole number from 2 to 1000000").to_owned())?;
         let draft = cx.document().and_then(|document| document.draft()).ok_or_else(|| tr!("No draft is open").to_owned())?;
@@ -81,8 +81,8 @@ impl ToolForm for PadTo {
             let Some(edit) = pad_to(&dataset, &place, multiple)? else {
                 let nothing = Edit::Batch { label: String::new(), edits: Vec::new() };
                 let text = tr!("All numbers of samples are multiples already");
-                return Ok(Plan::new(Command::Edit { edit: nothing })
-                    .line(Line::good(text))
+                return Ok(ToolPreview::new(Command::Edit { edit: nothing })
+                    .line(ToolLine::good(text))
                     .obstacle(tr!("There is nothing to pad")));
             };
             let (tortillas, added) = inserted(&edit);
@@ -99,7 +99,7 @@ impl ToolForm for PadTo {
                 }
             };
             let edit = Edit::Batch { label, edits: vec![edit] };
-            Ok(Plan::new(Command::Edit { edit }).line(Line::fact(text)))
+            Ok(ToolPreview::new(Command::Edit { edit }).line(ToolLine::fact(text)))
         }))
     }
 

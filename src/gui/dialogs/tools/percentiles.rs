@@ -2,8 +2,8 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::OpenOptions;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -29,7 +29,7 @@ pub struct PercentilesForm {
 
 impl PercentilesForm {
     /// Initial values for the opened dataset, if it holds histograms.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let opened = start.input_text();
         let ids = start.sample.clone().unwrap_or_default();
         Self { input: opened.clone(), opened, percents: "2.5, 98.5".into(), ids, filtered: false, each: false }
@@ -43,8 +43,8 @@ impl PercentilesForm {
 }
 
 impl ToolForm for PercentilesForm {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::CHART_BAR,
             title: tr!("Percentiles"),
             about: tr!(
@@ -54,7 +54,7 @@ impl ToolForm for PercentilesForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, cx: &mut PanelContext<'_>) {
         fields.path(ui, tr!("Histogram file"), &mut self.input, tr!("a .tortilla that Histograms wrote"), FileRequest::ToolFile);
         TextField::new(tr!("Percentages"), &mut self.percents).mono().show(ui);
         TextField::new(tr!("Only these samples"), &mut self.ids)
@@ -67,7 +67,7 @@ impl ToolForm for PercentilesForm {
         widgets::checkbox(ui, &mut self.each, tr!("Each sample of level 0 by itself"));
     }
 
-    fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let rows = fields::rows(&self.ids, self.filtered && self.input == self.opened, cx);
         let (input, percents) = (need_input(&self.input)?, self.percents()?);
         // Histograms of single samples are not drawn, as there are too many.
@@ -75,12 +75,12 @@ impl ToolForm for PercentilesForm {
         Ok(Box::new(move |ctx| {
             let outline = dataset_outline(&request.input, &OpenOptions::default(), ctx)?;
             let has = outline.columns.iter().flatten().any(|field| field.name == SCALE_COLUMN);
-            let plan = Plan::new(Command::operate(request)).outline(&outline);
+            let plan = ToolPreview::new(Command::operate(request)).outline(&outline);
             Ok(match has {
                 true => plan,
                 false => {
                     let why = tr!("This dataset holds no histograms. Histograms… in the menu Tools writes a .tortilla of them.");
-                    plan.line(Line::error(why)).obstacle(tr!("The input holds no histograms"))
+                    plan.line(ToolLine::error(why)).obstacle(tr!("The input holds no histograms"))
                 }
             })
         }))

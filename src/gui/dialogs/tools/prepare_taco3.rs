@@ -2,8 +2,8 @@
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::consent::described;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -30,7 +30,7 @@ pub struct PrepareTaco3 {
 
 impl PrepareTaco3 {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         Self {
             input: start.input_text(),
             folder: start.output_text("-taco3", ""),
@@ -45,8 +45,8 @@ impl PrepareTaco3 {
 }
 
 impl ToolForm for PrepareTaco3 {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::ARROW_FAT_LINE_UP,
             title: tr!("Prepare for TACO 3"),
             about: tr!(
@@ -56,7 +56,7 @@ impl ToolForm for PrepareTaco3 {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0, a .tortilla or a .taco"));
         fields.path(ui, tr!("Folder"), &mut self.folder, "", FileRequest::ToolOutput);
         fields::labelled(ui, tr!("Where a file is missing"), |ui| {
@@ -77,7 +77,7 @@ impl ToolForm for PrepareTaco3 {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let run = match self.run {
             true => Some(LibraryRun {
                 output: path_in(&self.output).ok_or_else(|| tr!("Name the file to write").to_owned())?,
@@ -100,8 +100,8 @@ impl ToolForm for PrepareTaco3 {
             let targets: Vec<_> = request.target.iter().chain(request.run.as_ref().map(|run| &run.output)).cloned().collect();
             let replace = request.overwrite;
             let programs = request.programs();
-            let mut plan = Plan::new(Command::operate(request));
-            let start = |command: Vec<String>| Line::warning(tr!("Starts: {program}", program = described(&command)));
+            let mut plan = ToolPreview::new(Command::operate(request));
+            let start = |command: Vec<String>| ToolLine::warning(tr!("Starts: {program}", program = described(&command)));
             plan.lines.extend(programs.into_iter().map(start));
             plan.lines.extend(lines(&prepared));
             if !prepared.is_possible() {
@@ -113,36 +113,38 @@ impl ToolForm for PrepareTaco3 {
 }
 
 /// What was prepared, or would be.
-pub fn lines(prepared: &Taco3Prepared) -> Vec<Line> {
-    let mut lines: Vec<Line> = prepared
+pub fn lines(prepared: &Taco3Prepared) -> Vec<ToolLine> {
+    let mut lines: Vec<ToolLine> = prepared
         .findings
         .iter()
-        .map(|finding| Line::error(format!("{} {}: {}", finding.rule.code(), finding.at, finding.message)))
+        .map(|finding| ToolLine::error(format!("{} {}: {}", finding.rule.code(), finding.at, finding.message)))
         .collect();
     if prepared.is_possible() {
         let n = paint::grouped(prepared.samples);
         let samples = tr_n!(prepared.samples, "{n} sample", "{n} samples", n);
-        lines.push(Line::fact(tr!("{samples} of {paths}", samples, paths = prepared.structure.join(", "))));
+        lines.push(ToolLine::fact(tr!("{samples} of {paths}", samples, paths = prepared.structure.join(", "))));
     }
-    let mut list = |all: Vec<Line>| {
+    let mut list = |all: Vec<ToolLine>| {
         let more = all.len().saturating_sub(SHOWN);
         lines.extend(all.into_iter().take(SHOWN));
         if more > 0 {
-            lines.push(Line::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))));
+            lines.push(ToolLine::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))));
         }
     };
-    list(prepared.left_out.iter().map(|id| Line::warning(tr!("{id} is left out: it lacks files", id))).collect());
-    list(prepared.placeholders.iter().map(|path| Line::warning(tr!("{path} is a file of one byte", path))).collect());
+    list(prepared.left_out.iter().map(|id| ToolLine::warning(tr!("{id} is left out: it lacks files", id))).collect());
+    list(prepared.placeholders.iter().map(|path| ToolLine::warning(tr!("{path} is a file of one byte", path))).collect());
     let renamed = prepared.renamed.iter();
     list(
         renamed
-            .map(|member| Line::row(tr!("{level}: {from} becomes {to}", level = member.level, from = member.from, to = member.to)))
+            .map(|member| {
+                ToolLine::row(tr!("{level}: {from} becomes {to}", level = member.level, from = member.from, to = member.to))
+            })
             .collect(),
     );
     let fields = prepared.fields.iter().map(|field| {
         let to = field.to.as_deref().unwrap_or("–");
         let line = format!("{}  {} → {to}  {}", field.level, field.from, field.note);
-        if field.to.is_none() { Line::warning(line) } else { Line::row(line) }
+        if field.to.is_none() { ToolLine::warning(line) } else { ToolLine::row(line) }
     });
     list(fields.collect());
     lines

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use egui::Ui;
 
-use super::fields::{self, Fields, need_input, need_output, path_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, need_input, need_output, path_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{self, BuildOptions, Format, OnDamage, OpenOptions};
 use crate::error::Cause;
 use crate::gui::file_dialog::FileRequest;
@@ -31,7 +31,7 @@ pub struct Repair {
 
 impl Repair {
     /// Initial values for the opened dataset.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         Self {
             input: start.input_text(),
             base: start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
@@ -56,8 +56,8 @@ pub fn format_ui(ui: &mut Ui, format: &mut Format, output: &mut String) {
 }
 
 impl ToolForm for Repair {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::FIRST_AID_KIT,
             title: tr!("Repair a copy"),
             about: tr!(
@@ -67,7 +67,7 @@ impl ToolForm for Repair {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.dataset(ui, tr!("Dataset"), &mut self.input, tr!("a dataset of 2.0"));
         format_ui(ui, &mut self.format, &mut self.output);
         fields.path(ui, tr!("Copy"), &mut self.output, "", FileRequest::ToolOutput);
@@ -75,7 +75,7 @@ impl ToolForm for Repair {
         fields::replace(ui, &mut self.replace);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let open = OpenOptions { base_path: path_in(&self.base), ..self.open.clone() };
         let (input, target) = (need_input(&self.input)?, need_output(&self.output)?);
         let options = BuildOptions {
@@ -91,9 +91,9 @@ impl ToolForm for Repair {
             let reader = match container::open_with(&input, &open, ctx) {
                 Err(error) if error.is_caused_by(Cause::RepairableArchive) => {
                     let (target, replace) = (options.target.clone(), options.overwrite);
-                    let plan = Plan::new(Command::operate(RepairRequest { input, open, options }));
+                    let plan = ToolPreview::new(Command::operate(RepairRequest { input, open, options }));
                     let text = tr!("Another program wrote this ZIP again: it is unpacked and written with all of its metadata.");
-                    return Ok(plan.line(Line::fact(text)).destination(&target, replace));
+                    return Ok(plan.line(ToolLine::fact(text)).destination(&target, replace));
                 }
                 opened => opened?,
             };
@@ -105,18 +105,18 @@ impl ToolForm for Repair {
                 rules.entry(finding.rule.code()).or_insert((finding.severity, 0, finding.rule.what())).1 += 1;
             }
             let (target, replace) = (options.target.clone(), options.overwrite);
-            let mut plan = Plan::new(Command::operate(RepairRequest { input, open, options })).outline(&outline);
+            let mut plan = ToolPreview::new(Command::operate(RepairRequest { input, open, options })).outline(&outline);
             for (code, (severity, count, what)) in rules {
                 let text = format!("{code} × {}: {}", paint::grouped(count as u64), crate::text::of(what));
-                plan = plan.line(if severity == Severity::Error { Line::error(text) } else { Line::warning(text) });
+                plan = plan.line(if severity == Severity::Error { ToolLine::error(text) } else { ToolLine::warning(text) });
             }
             plan = plan.line(match report.findings.is_empty() {
-                true => Line::good(tr!("The quick check finds no fault. Repair reads every byte and may find more.")),
-                false => Line::fact(tr!("The report lists which were repaired and which remain.")),
+                true => ToolLine::good(tr!("The quick check finds no fault. Repair reads every byte and may find more.")),
+                false => ToolLine::fact(tr!("The report lists which were repaired and which remain.")),
             });
             if other {
                 let why = tr!("Only datasets of 2.0 can be repaired. Convert it with Move to 2.0… first.");
-                plan = plan.line(Line::error(why)).obstacle(tr!("The dataset is of another generation"));
+                plan = plan.line(ToolLine::error(why)).obstacle(tr!("The dataset is of another generation"));
             }
             Ok(plan.destination(&target, replace))
         }))

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::bins::Bins;
-use super::line::{Line, line_ui};
+use super::line::{ToolLine, line_ui};
 use crate::container::Built;
 use crate::digits::six_digits;
 use crate::gui::dialogs::frame::{Next, foot_ui};
@@ -22,18 +22,18 @@ const SHOWN: usize = 300;
 
 /// Result of a tool.
 #[derive(Debug)]
-pub struct Report {
+pub struct ToolReport {
     /// True when there is no warning or error.
     sound: bool,
     title: String,
-    lines: Vec<Line>,
+    lines: Vec<ToolLine>,
     /// Path of the output, if it can be opened.
     open: Option<PathBuf>,
     /// The report as text for other programs.
     text: String,
 }
 
-impl Report {
+impl ToolReport {
     /// Draws the report.
     pub fn ui(&self, ui: &mut Ui, close: bool) -> Next {
         let t = theme::tokens(ui);
@@ -58,7 +58,7 @@ impl Report {
                 if more > 0 {
                     line_ui(
                         ui,
-                        &Line::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))),
+                        &ToolLine::fact(tr_n!(more, "and {n} more line", "and {n} more lines", n = paint::grouped(more as u64))),
                     );
                 }
             });
@@ -82,7 +82,7 @@ impl Report {
 }
 
 /// The report of an event that ends a tool's job; `None` for others.
-pub fn report_of(event: &Event) -> Option<Report> {
+pub fn report_of(event: &Event) -> Option<ToolReport> {
     match event {
         Event::Written(built) => Some(written(built)),
         Event::Finished(output) => Some(report_of_output(output)),
@@ -90,7 +90,7 @@ pub fn report_of(event: &Event) -> Option<Report> {
     }
 }
 
-fn report_of_output(output: &AnyOutput) -> Report {
+fn report_of_output(output: &AnyOutput) -> ToolReport {
     match output {
         AnyOutput::Convert(built)
         | AnyOutput::Create(built)
@@ -103,17 +103,17 @@ fn report_of_output(output: &AnyOutput) -> Report {
         AnyOutput::EditDataset(edited) => edits(edited),
         AnyOutput::Percentiles(found) => percentiles(found),
         AnyOutput::PrepareTaco3(prepared) => preparation(prepared),
-        AnyOutput::EditTortilla(edited) => Report {
+        AnyOutput::EditTortilla(edited) => ToolReport {
             sound: true,
             title: display_path(&edited.path),
-            lines: vec![Line::good(tr!("Footer and collection were written. Sample bytes are unchanged."))],
+            lines: vec![ToolLine::good(tr!("Footer and collection were written. Sample bytes are unchanged."))],
             open: Some(edited.path.clone()),
             text: edited.path.display().to_string(),
         },
-        other => Report {
+        other => ToolReport {
             sound: other.is_sound(),
             title: String::new(),
-            lines: vec![Line::good(other.summary())],
+            lines: vec![ToolLine::good(other.summary())],
             open: None,
             text: text_of(other),
         },
@@ -125,28 +125,28 @@ fn text_of(output: &dyn OperationOutput) -> String {
     serde_json::to_string_pretty(&output.to_json()).unwrap_or_default()
 }
 
-fn edits(edited: &Edited) -> Report {
+fn edits(edited: &Edited) -> ToolReport {
     let n = paint::grouped(edited.replaced as u64);
     let files = tr_n!(edited.replaced, "{n} file was replaced", "{n} files were replaced", n);
     let size = edited.written.map(|bytes| format!(", {}", paint::bytes(bytes))).unwrap_or_default();
-    Report {
+    ToolReport {
         sound: true,
         title: display_path(&edited.path),
-        lines: vec![Line::good(format!("{files}{size}"))],
+        lines: vec![ToolLine::good(format!("{files}{size}"))],
         open: Some(edited.path.clone()),
         text: text_of(edited),
     }
 }
 
-fn written(built: &Built) -> Report {
+fn written(built: &Built) -> ToolReport {
     let samples = tr_n!(built.samples, "{n} sample", "{n} samples", n = paint::grouped(built.samples));
     let files = tr_n!(built.files, "{n} file", "{n} files", n = paint::grouped(built.files));
-    let mut lines = vec![Line::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
-    lines.extend(built.parts.iter().chain(&built.indexes).map(|path| Line::row(display_path(path))));
-    lines.extend(built.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    let mut lines = vec![ToolLine::good(format!("{samples}, {files}, {}", paint::bytes(built.bytes)))];
+    lines.extend(built.parts.iter().chain(&built.indexes).map(|path| ToolLine::row(display_path(path))));
+    lines.extend(built.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
     let unlike = built.unlike_source.iter();
-    lines.extend(unlike.map(|difference| Line::error(tr!("Not as its source: {difference}", difference))));
-    Report {
+    lines.extend(unlike.map(|difference| ToolLine::error(tr!("Not as its source: {difference}", difference))));
+    ToolReport {
         sound: built.is_sound(),
         title: display_path(&built.path),
         lines,
@@ -155,14 +155,14 @@ fn written(built: &Built) -> Report {
     }
 }
 
-fn repairs(repaired: &Repaired) -> Report {
+fn repairs(repaired: &Repaired) -> ToolReport {
     let line = |finding: &Finding| format!("{} {}: {}", finding.rule.code(), finding.at, finding.message);
     let (mended, left) = (repaired.mended.len(), repaired.left.len());
-    let mut lines = vec![Line::good(tr!("{mended} repaired, {left} left", mended, left))];
-    lines.extend(repaired.left.iter().map(|finding| Line::warning(tr!("Left: {finding}", finding = line(finding)))));
-    lines.extend(repaired.mended.iter().map(|finding| Line::good(tr!("Repaired: {finding}", finding = line(finding)))));
-    lines.extend(repaired.built.damaged.iter().map(|path| Line::warning(tr!("No checksum is stated for {path}", path))));
-    Report {
+    let mut lines = vec![ToolLine::good(tr!("{mended} repaired, {left} left", mended, left))];
+    lines.extend(repaired.left.iter().map(|finding| ToolLine::warning(tr!("Left: {finding}", finding = line(finding)))));
+    lines.extend(repaired.mended.iter().map(|finding| ToolLine::good(tr!("Repaired: {finding}", finding = line(finding)))));
+    lines.extend(repaired.built.damaged.iter().map(|path| ToolLine::warning(tr!("No checksum is stated for {path}", path))));
+    ToolReport {
         sound: repaired.is_sound(),
         title: display_path(&repaired.built.path),
         lines,
@@ -171,11 +171,11 @@ fn repairs(repaired: &Repaired) -> Report {
     }
 }
 
-fn optimisation(done: &Optimised) -> Report {
+fn optimisation(done: &Optimised) -> ToolReport {
     let (before, after) = done.bytes;
     let n = paint::grouped(done.written);
     let (before, after) = (paint::bytes(before), paint::bytes(after));
-    let mut lines = vec![Line::good(tr_n!(
+    let mut lines = vec![ToolLine::good(tr_n!(
         done.written,
         "{n} raster optimised: {before}, now {after}",
         "{n} rasters optimised: {before}, now {after}",
@@ -184,10 +184,10 @@ fn optimisation(done: &Optimised) -> Report {
         after
     ))];
     let n = paint::grouped(done.already);
-    lines.push(Line::fact(tr_n!(done.already, "{n} raster was a TOG already", "{n} rasters were TOGs already", n)));
+    lines.push(ToolLine::fact(tr_n!(done.already, "{n} raster was a TOG already", "{n} rasters were TOGs already", n)));
     if done.others > 0 {
         let n = paint::grouped(done.others);
-        lines.push(Line::fact(tr_n!(
+        lines.push(ToolLine::fact(tr_n!(
             done.others,
             "{n} file is no raster and was copied",
             "{n} files are no rasters and were copied",
@@ -197,12 +197,12 @@ fn optimisation(done: &Optimised) -> Report {
     for kept in &done.kept {
         let (path, reason) = (&kept.path, &kept.reason);
         lines.push(match kept.failed {
-            true => Line::error(tr!("{path} could not be written and was copied: {reason}", path, reason)),
-            false => Line::fact(tr!("{path} was copied: {reason}", path, reason)),
+            true => ToolLine::error(tr!("{path} could not be written and was copied: {reason}", path, reason)),
+            false => ToolLine::fact(tr!("{path} was copied: {reason}", path, reason)),
         });
     }
-    lines.extend(done.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
-    Report {
+    lines.extend(done.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    ToolReport {
         sound: done.is_sound(),
         title: display_path(&done.path),
         lines,
@@ -211,14 +211,15 @@ fn optimisation(done: &Optimised) -> Report {
     }
 }
 
-fn preparation(prepared: &Taco3Prepared) -> Report {
+fn preparation(prepared: &Taco3Prepared) -> ToolReport {
     let mut lines = vec![match &prepared.library {
-        Some(said) => Line::good(said.trim().to_owned()),
-        None => Line::fact(tr!("Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed.")),
+        Some(said) => ToolLine::good(said.trim().to_owned()),
+        None => ToolLine::fact(tr!("Run `python rebuild.py OUTPUT.zip` in the folder, where taco-eo[writer] is installed.")),
     }];
     lines.extend(super::prepare_taco3::lines(prepared));
-    lines.extend(prepared.damaged.iter().map(|path| Line::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
-    Report {
+    lines
+        .extend(prepared.damaged.iter().map(|path| ToolLine::warning(tr!("Damaged in the input, copied unchanged: {path}", path))));
+    ToolReport {
         sound: prepared.is_sound(),
         title: prepared.folder.as_deref().map(display_path).unwrap_or_default(),
         lines,
@@ -227,7 +228,7 @@ fn preparation(prepared: &Taco3Prepared) -> Report {
     }
 }
 
-fn percentiles(found: &Percentiles) -> Report {
+fn percentiles(found: &Percentiles) -> ToolReport {
     let heads: Vec<String> = found.percents.iter().map(|percent| format!("p{percent}")).collect();
     let mut lines = Vec::new();
     let mut csv = format!("sample,position,band,values,bin,{}\n", heads.join(","));
@@ -236,7 +237,7 @@ fn percentiles(found: &Percentiles) -> Report {
         let place = if position.position.is_empty() { String::new() } else { format!(" / {}", position.position) };
         let n = paint::grouped(position.rasters);
         let rasters = tr_n!(position.rasters, "{n} raster", "{n} rasters", n);
-        lines.push(Line::fact(format!("{sample}{place}, {rasters}")));
+        lines.push(ToolLine::fact(format!("{sample}{place}, {rasters}")));
         for band in &position.bands {
             let values = found.percents.iter().zip(&band.values).map(|(p, value)| format!("p{p} {}", six_digits(*value)));
             let values: Vec<String> = values.collect();
@@ -245,9 +246,9 @@ fn percentiles(found: &Percentiles) -> Report {
                 [] => tr!("no values").to_owned(),
                 values => values.join("   "),
             };
-            lines.push(Line::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = six_digits(band.bin))));
+            lines.push(ToolLine::row(tr!("band {number}:  {values}   (± {bin})", number, values, bin = six_digits(band.bin))));
             if let Some(histogram) = &band.histogram {
-                lines.push(Line::histogram(Bins { histogram: histogram.clone(), percentiles: band.values.clone() }));
+                lines.push(ToolLine::histogram(Bins { histogram: histogram.clone(), percentiles: band.values.clone() }));
             }
             let cells: Vec<String> = band.values.iter().map(f64::to_string).collect();
             let id = position.sample.as_deref().unwrap_or("all");
@@ -255,5 +256,5 @@ fn percentiles(found: &Percentiles) -> Report {
         }
     }
     let title = tr_n!(found.positions.len(), "{n} position", "{n} positions", n = found.positions.len());
-    Report { sound: true, title, lines, open: None, text: csv }
+    ToolReport { sound: true, title, lines, open: None, text: csv }
 }

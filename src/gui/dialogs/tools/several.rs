@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use egui::Ui;
 
-use super::fields::{self, Fields, path_in, paths_in};
-use super::{Line, Plan, Start, ToolForm, Words, Work};
+use super::fields::{self, ToolFields, path_in, paths_in};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolStart, ToolTexts};
 use crate::container::{JoinMode, OpenOptions};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -29,7 +29,7 @@ pub struct Several {
 
 impl Several {
     /// Initial values for the open document.
-    pub fn new(start: &Start) -> Self {
+    pub fn new(start: &ToolStart) -> Self {
         let paths: Vec<PathBuf> = start.input.iter().chain(&start.open.with).cloned().collect();
         let base = start.open.base_path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
         Self { base, mode: start.open.mode, ..Self::of(&paths, None) }
@@ -43,8 +43,8 @@ impl Several {
 }
 
 impl ToolForm for Several {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::STACK,
             title: tr!("Open datasets as one"),
             about: tr!(
@@ -54,7 +54,7 @@ impl ToolForm for Several {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         fields.paths(ui, tr!("Datasets"), &mut self.inputs, tr!("one path or address per line, in the order of their rows"));
         fields::labelled(ui, tr!("Columns that only some have"), |ui| {
             let modes = [
@@ -67,7 +67,7 @@ impl ToolForm for Several {
         fields.path(ui, tr!("Folder of the parts"), &mut self.base, tr!("of an index; empty: beside it"), FileRequest::ToolFolder);
     }
 
-    fn work(&self, _cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, _cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let mut paths = paths_in(&self.inputs);
         if paths.is_empty() {
             return Err(tr!("Choose the datasets").into());
@@ -78,11 +78,11 @@ impl ToolForm for Several {
             let outline = dataset_outline(&path, &options, ctx)?;
             let several = !options.with.is_empty();
             let n = paint::grouped(options.with.len() as u64 + 1);
-            let mut plan = Plan::new(Command::OpenWith { path, options: Box::new(options) }).outline(&outline);
+            let mut plan = ToolPreview::new(Command::OpenWith { path, options: Box::new(options) }).outline(&outline);
             if several {
                 plan = plan.line(match outline.changes.len() {
-                    0 => Line::good(tr!("All {n} datasets have the same columns", n)),
-                    changes => Line::warning(tr_n!(
+                    0 => ToolLine::good(tr!("All {n} datasets have the same columns", n)),
+                    changes => ToolLine::warning(tr_n!(
                         changes,
                         "{n} column differs between the datasets",
                         "{n} columns differ between the datasets",
@@ -91,7 +91,7 @@ impl ToolForm for Several {
                 });
             }
             for change in outline.changes.iter().take(LISTED) {
-                plan = plan.line(Line::row(change.to_string()));
+                plan = plan.line(ToolLine::row(change.to_string()));
             }
             Ok(plan)
         }))

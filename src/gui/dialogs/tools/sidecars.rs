@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use egui::Ui;
 
-use super::fields::{self, Fields};
-use super::{Line, Plan, ToolForm, Words, Work};
+use super::fields::{self, ToolFields};
+use super::{PreviewWork, ToolForm, ToolLine, ToolPreview, ToolTexts};
 use crate::gui::document_key::revision;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
@@ -54,13 +54,13 @@ fn files(count: usize) -> String {
 }
 
 /// Lines about what is found: how many files, what they hold, and the first of them.
-fn found_lines(plan: Plan, found: &[RasterWithSidecars], choice: Sidecars) -> Plan {
+fn found_lines(plan: ToolPreview, found: &[RasterWithSidecars], choice: Sidecars) -> ToolPreview {
     let mut kinds: BTreeMap<Sidecar, usize> = BTreeMap::new();
     found.iter().flat_map(|raster| &raster.sidecars).for_each(|(_, kind)| *kinds.entry(*kind).or_default() += 1);
     let count = kinds.values().sum();
     let held: Vec<String> = kinds.into_iter().map(|(kind, count)| contents(kind, count)).collect();
     let held = held.join(", ");
-    let mut plan = plan.line(Line::fact(tr!(
+    let mut plan = plan.line(ToolLine::fact(tr!(
         "{rasters} with {files} beside them: {held}",
         rasters = rasters(found.len()),
         files = files(count),
@@ -71,17 +71,17 @@ fn found_lines(plan: Plan, found: &[RasterWithSidecars], choice: Sidecars) -> Pl
             Sidecars::Pack => raster.ids.clone(),
             _ => raster.sidecars.iter().filter_map(|(path, _)| Some(path.file_name()?.to_string_lossy().into_owned())).collect(),
         };
-        plan = plan.line(Line::row(format!("{}: {}", raster.path, names.join(", "))));
+        plan = plan.line(ToolLine::row(format!("{}: {}", raster.path, names.join(", "))));
     }
     if found.len() > NAMED {
-        plan = plan.line(Line::row(tr!("and {n} more", n = paint::grouped((found.len() - NAMED) as u64))));
+        plan = plan.line(ToolLine::row(tr!("and {n} more", n = paint::grouped((found.len() - NAMED) as u64))));
     }
     plan
 }
 
 impl ToolForm for SidecarsForm {
-    fn words(&self) -> Words {
-        Words {
+    fn words(&self) -> ToolTexts {
+        ToolTexts {
             icon: icons::STACK,
             title: tr!("Sidecars of rasters"),
             about: tr!(
@@ -95,7 +95,7 @@ impl ToolForm for SidecarsForm {
         }
     }
 
-    fn options_ui(&mut self, ui: &mut Ui, fields: &mut Fields<'_>, _cx: &mut PanelContext<'_>) {
+    fn options_ui(&mut self, ui: &mut Ui, fields: &mut ToolFields<'_>, _cx: &mut PanelContext<'_>) {
         let cards = [
             (
                 Sidecars::BurnIn,
@@ -127,21 +127,21 @@ impl ToolForm for SidecarsForm {
         }
     }
 
-    fn work(&self, cx: &PanelContext<'_>) -> Result<Work, String> {
+    fn work(&self, cx: &PanelContext<'_>) -> Result<PreviewWork, String> {
         let draft = cx.document().and_then(|document| document.draft()).ok_or_else(|| tr!("No draft is open").to_owned())?;
         let (dataset, choice, typed) = (draft.dataset().clone(), self.choice, fields::path_in(&self.copies));
         Ok(Box::new(move |ctx| {
             let found = rasters_with_sidecars(&dataset, ctx)?;
             if found.is_empty() {
-                let nothing =
-                    Plan::without_command().line(Line::good(tr!("No raster of the draft has sidecars that are left out")));
+                let nothing = ToolPreview::without_command()
+                    .line(ToolLine::good(tr!("No raster of the draft has sidecars that are left out")));
                 return Ok(nothing.obstacle(tr!("There is nothing to do")));
             }
             Ok(match choice {
                 Sidecars::Leave => {
                     let text = tr!("Readers do not see what the sidecars hold, and statistics are computed without it.");
-                    let plan = found_lines(Plan::without_command(), &found, choice).line(Line::warning(text));
-                    plan.line(Line::fact(tr!(
+                    let plan = found_lines(ToolPreview::without_command(), &found, choice).line(ToolLine::warning(text));
+                    plan.line(ToolLine::fact(tr!(
                         "The sidecars stay beside their rasters, and the problem stays in the list as a warning."
                     )))
                 }
@@ -152,10 +152,10 @@ impl ToolForm for SidecarsForm {
                         roots.len()
                     };
                     let all = dataset.root.samples.len();
-                    let plan = found_lines(Plan::new(Command::PackSidecars), &found, choice);
+                    let plan = found_lines(ToolPreview::new(Command::PackSidecars), &found, choice);
                     if roots < all && dataset.root.samples.iter().any(|root| root.children().is_some()) {
                         let (roots, all) = (paint::grouped(roots as u64), paint::grouped(all as u64));
-                        plan.line(Line::warning(tr!(
+                        plan.line(ToolLine::warning(tr!(
                             "{roots} of {all} roots have sidecars: the others lack these samples afterwards, which Problems offers to pad.",
                             roots,
                             all
@@ -167,20 +167,21 @@ impl ToolForm for SidecarsForm {
                 Sidecars::BurnIn => {
                     let copied = found.iter().filter(|raster| raster.can_be_copied()).count();
                     let Some(copies) = typed.or_else(|| proposed_copies(&dataset)) else {
-                        let plan = found_lines(Plan::without_command(), &found, choice);
+                        let plan = found_lines(ToolPreview::without_command(), &found, choice);
                         return Ok(plan.obstacle(tr!("Name a folder for the copies")));
                     };
                     let command = Command::BurnInSidecars { copies: copies.clone() };
-                    let mut plan = found_lines(Plan::new(command), &found, choice);
+                    let mut plan = found_lines(ToolPreview::new(command), &found, choice);
                     if copied < found.len() {
                         let n = rasters(found.len() - copied);
-                        plan = plan.line(Line::warning(tr!("{n} of other formats keep their bytes: only GeoTIFFs are written", n)));
+                        plan = plan
+                            .line(ToolLine::warning(tr!("{n} of other formats keep their bytes: only GeoTIFFs are written", n)));
                     }
                     if copied == 0 {
                         return Ok(plan.obstacle(tr!("There is no raster to copy")));
                     }
                     let text = tr!("Values that extensions computed from these rasters stay: run the extensions again afterwards.");
-                    plan.destination(&copies, false).line(Line::fact(text))
+                    plan.destination(&copies, false).line(ToolLine::fact(text))
                 }
             })
         }))

@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use egui::{Color32, Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
-use super::choices::{Choices, Container};
+use super::choices::{Choices, WriteContainer};
 use crate::container::{Assembly, BuildOptions, Format, PlannedPart, dataset_around, foreign_in, output_exists};
 use crate::draft::Unplaced;
 use crate::files::free_bytes;
 use crate::gui::action::Action;
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::collection::has_places;
@@ -23,7 +23,7 @@ use crate::studio::Document;
 use crate::validate;
 
 /// A line of the checks.
-pub struct Line {
+pub struct CheckLine {
     /// `None` while pending.
     state: Option<Tone>,
     title: String,
@@ -34,7 +34,7 @@ pub struct Line {
     jump: Option<Finding>,
 }
 
-impl Line {
+impl CheckLine {
     fn new(state: Tone, title: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { state: Some(state), title: title.into(), detail: detail.into(), blocks: state == Tone::Error, jump: None }
     }
@@ -100,7 +100,7 @@ struct Disk {
 }
 
 /// Says how many files of the tray are not written; nothing for an empty tray.
-fn unplaced_line(tray: &[Unplaced]) -> Option<Line> {
+fn unplaced_line(tray: &[Unplaced]) -> Option<CheckLine> {
     let count = tray.len();
     if count == 0 {
         return None;
@@ -110,7 +110,7 @@ fn unplaced_line(tray: &[Unplaced]) -> Option<Line> {
     let mut names: Vec<String> = tray.iter().take(3).map(file_name).collect();
     names.extend((count > names.len()).then(|| "…".to_owned()));
     let detail = tr!("{names}: give them a place in the hierarchy, or leave them out.", names = names.join(", "));
-    Some(Line::new(Tone::Warning, title, detail))
+    Some(CheckLine::new(Tone::Warning, title, detail))
 }
 
 fn file_name(file: &Unplaced) -> String {
@@ -120,14 +120,14 @@ fn file_name(file: &Unplaced) -> String {
 /// State of the checks.
 #[derive(Default)]
 pub struct Checks {
-    sources: AsyncValue<Key, Report>,
-    disk: AsyncValue<(String, Container), Disk>,
-    parts: AsyncValue<(Key, String), Vec<PlannedPart>>,
-    sizes: AsyncValue<Key, Vec<(String, u64)>>,
+    sources: AsyncValue<DocumentKey, Report>,
+    disk: AsyncValue<(String, WriteContainer), Disk>,
+    parts: AsyncValue<(DocumentKey, String), Vec<PlannedPart>>,
+    sizes: AsyncValue<DocumentKey, Vec<(String, u64)>>,
     /// Key of the newest request for parts.
-    parts_wanted: Option<(Key, String)>,
-    disk_wanted: Option<(String, Container)>,
-    key: Key,
+    parts_wanted: Option<(DocumentKey, String)>,
+    disk_wanted: Option<(String, WriteContainer)>,
+    key: DocumentKey,
     /// Requests that keep the dialog open.
     pub requests: Vec<Request>,
     /// A request that closes the dialog.
@@ -187,18 +187,18 @@ impl Checks {
     }
 
     /// Every check, in the order of the dialog.
-    pub fn lines(&self, cx: &PanelContext<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<Line> {
+    pub fn lines(&self, cx: &PanelContext<'_>, choices: &Choices, wrong: Option<&str>) -> Vec<CheckLine> {
         let mut lines = Vec::new();
         if let Some(wrong) = wrong {
-            lines.push(Line::new(Tone::Error, wrong, ""));
+            lines.push(CheckLine::new(Tone::Error, wrong, ""));
         }
         let Some(document) = cx.document().filter(|document| document.draft().is_some()) else {
-            lines.push(Line::new(Tone::Error, tr!("No draft is open"), ""));
+            lines.push(CheckLine::new(Tone::Error, tr!("No draft is open"), ""));
             return lines;
         };
         let report = cx.studio.report().clone();
         if cx.studio.is_checking() || !cx.session.marks.checked() {
-            lines.push(Line::waiting(tr!("The draft is being checked")));
+            lines.push(CheckLine::waiting(tr!("The draft is being checked")));
         }
         let roots = document.rows(0);
         let shape = tr_n!(
@@ -227,13 +227,13 @@ impl Checks {
         lines.extend(self.sources_lines());
         lines.extend(self.disk_lines(cx, choices));
         if let Some(Err(error)) = self.parts_wanted.as_ref().and_then(|wanted| self.parts.get(wanted)) {
-            lines.push(Line::new(Tone::Error, error.to_string(), error.hints().join("; ")));
+            lines.push(CheckLine::new(Tone::Error, error.to_string(), error.hints().join("; ")));
         }
         if padded > 0 {
             let detail = tr!("Readers hide ids that begin with __TACOPAD__.");
             let n = paint::grouped(padded);
             let title = tr_n!(padded, "{n} padded sample holds no pixels", "{n} padded samples hold no pixels", n);
-            lines.push(Line::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(Tone::Warning, title, detail));
         }
         lines.extend(document.draft().and_then(|draft| unplaced_line(draft.tray())));
         if document.collection().get("extent").is_none() {
@@ -247,15 +247,15 @@ impl Checks {
                     tr!("That is the default. The stac extension finds places; the form of the collection takes an extent."),
                 ),
             };
-            lines.push(Line::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(Tone::Warning, title, detail));
         }
         lines
     }
 
-    fn sources_lines(&self) -> Vec<Line> {
+    fn sources_lines(&self) -> Vec<CheckLine> {
         let report = match self.sources.get(&self.key) {
-            None => return vec![Line::waiting(tr!("Source files are being looked at"))],
-            Some(Err(error)) => return vec![Line::new(Tone::Error, error.to_string(), "")],
+            None => return vec![CheckLine::waiting(tr!("Source files are being looked at"))],
+            Some(Err(error)) => return vec![CheckLine::new(Tone::Error, error.to_string(), "")],
             Some(Ok(report)) => report,
         };
         let line = |rule: Rule, tone: Tone, title: &dyn Fn(usize, String) -> String| {
@@ -263,7 +263,7 @@ impl Checks {
             let count = report.count(rule);
             let first = own.first().map(|finding| (*finding).clone())?;
             let places: Vec<String> = own.iter().take(3).map(|finding| finding.at.to_string()).collect();
-            let mut line = Line::new(tone, title(count, paint::grouped(count as u64)), places.join(", "));
+            let mut line = CheckLine::new(tone, title(count, paint::grouped(count as u64)), places.join(", "));
             line.jump = Some(first);
             Some(line)
         };
@@ -286,51 +286,53 @@ impl Checks {
                 )
             }),
         ];
-        let mut lines: Vec<Line> = lines.into_iter().flatten().collect();
+        let mut lines: Vec<CheckLine> = lines.into_iter().flatten().collect();
         let others: Vec<&Finding> = report.findings.iter().filter(|finding| !is_of_source(finding)).collect();
         if !others.is_empty() {
             lines.push(group_line(tr!("Source files").into(), String::new(), &others));
         }
         if lines.is_empty() {
-            lines.push(Line::new(Tone::Ok, tr!("All source files can be read, and all rasters opened"), ""));
+            lines.push(CheckLine::new(Tone::Ok, tr!("All source files can be read, and all rasters opened"), ""));
         }
         lines
     }
 
-    fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<Line> {
+    fn disk_lines(&self, cx: &PanelContext<'_>, choices: &Choices) -> Vec<CheckLine> {
         if choices.target.trim().is_empty() {
-            return vec![Line::new(Tone::Error, tr!("Type where to write"), "")];
+            return vec![CheckLine::new(Tone::Error, tr!("Type where to write"), "")];
         }
-        let Some(disk) = self.disk_now() else { return vec![Line::waiting(tr!("The destination is being looked at"))] };
+        let Some(disk) = self.disk_now() else { return vec![CheckLine::waiting(tr!("The destination is being looked at"))] };
         let mut lines = Vec::new();
         match (&disk.refused, disk.there, choices.replace) {
-            (Some(why), ..) => lines.push(Line::new(Tone::Error, tr!("Nothing can be written at the destination"), why.text())),
+            (Some(why), ..) => {
+                lines.push(CheckLine::new(Tone::Error, tr!("Nothing can be written at the destination"), why.text()))
+            }
             (None, true, false) => {
-                lines.push(Line::new(
+                lines.push(CheckLine::new(
                     Tone::Error,
                     tr!("The destination exists already"),
                     tr!("Choose another name, or replace it."),
                 ));
             }
-            (None, true, true) => lines.push(Line::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
-            (None, false, _) => lines.push(Line::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
+            (None, true, true) => lines.push(CheckLine::new(Tone::Warning, tr!("What is at the destination will be replaced"), "")),
+            (None, false, _) => lines.push(CheckLine::new(Tone::Ok, tr!("The destination is writable and empty"), "")),
         }
         if let Some(dataset) = &disk.inside {
             let title = tr!("The destination is inside another dataset");
             let detail = tr!("{path}: its readers would take the new one for a part of it.", path = dataset.display());
-            lines.push(Line::new(Tone::Warning, title, detail));
+            lines.push(CheckLine::new(Tone::Warning, title, detail));
         }
         if let (Some(free), Some(needed)) = (disk.free, cx.session.totals().bytes) {
             let text = tr!("Free space {free}, needs {needed}", free = paint::bytes(free), needed = paint::bytes(needed));
             // Margin for tables and archive records.
             let enough = free > needed + needed / 50;
-            lines.push(Line::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
+            lines.push(CheckLine::new(if enough { Tone::Ok } else { Tone::Error }, text, ""));
         }
         lines
     }
 
     /// Draws the column.
-    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[Line]) {
+    pub fn ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, lines: &[CheckLine]) {
         let t = theme::tokens(ui);
         self.estimate_ui(ui, cx);
         let (rect, _) = ui.allocate_exact_size(vec2(ui.available_width(), 9.0), Sense::hover());
@@ -429,23 +431,23 @@ fn is_of_sidecars(finding: &Finding) -> bool {
     matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn)
 }
 
-fn group_line(title: String, detail: String, findings: &[&Finding]) -> Line {
+fn group_line(title: String, detail: String, findings: &[&Finding]) -> CheckLine {
     let errors: Vec<&&Finding> = findings.iter().filter(|finding| finding.severity == Severity::Error).collect();
     let worst = errors.first().map(|finding| **finding).or(findings.first().copied());
-    let Some(worst) = worst else { return Line::new(Tone::Ok, title, detail) };
+    let Some(worst) = worst else { return CheckLine::new(Tone::Ok, title, detail) };
     let number = if errors.is_empty() { findings.len() } else { errors.len() };
     let more = match number {
         0 | 1 => String::new(),
         _ => format!(" {}", tr!("(and {n} more)", n = paint::grouped(number as u64 - 1))),
     };
     let tone = if errors.is_empty() { Tone::Warning } else { Tone::Error };
-    let mut line = Line::new(tone, format!("{}: {}{more}", worst.rule, worst.message), worst.at.to_string());
+    let mut line = CheckLine::new(tone, format!("{}: {}{more}", worst.rule, worst.message), worst.at.to_string());
     line.jump = Some(worst.clone());
     line
 }
 
 /// Draws a check; returns the finding when its link was clicked.
-fn line_ui<'a>(ui: &mut Ui, line: &'a Line) -> Option<&'a Finding> {
+fn line_ui<'a>(ui: &mut Ui, line: &'a CheckLine) -> Option<&'a Finding> {
     let t = theme::tokens(ui);
     let (icon, color) = match line.state {
         Some(Tone::Ok) => (icons::CHECK_CIRCLE, t.ok),
@@ -513,7 +515,7 @@ fn sizes_of(dataset: &Dataset, [padding, roots, others]: [&str; 3]) -> Vec<(Stri
     sizes
 }
 
-fn disk_of(path: &std::path::Path, container: Container) -> Disk {
+fn disk_of(path: &std::path::Path, container: WriteContainer) -> Disk {
     if is_remote(path) {
         return match output_exists(path) {
             Ok(there) => Disk { there, ..Disk::default() },
@@ -532,9 +534,9 @@ fn disk_of(path: &std::path::Path, container: Container) -> Disk {
         None if path.is_relative() => Some(Refused::Relative),
         // Refused by the writer, even with replace.
         _ => match container {
-            Container::Zip if path.is_dir() => Some(Refused::Folder),
-            Container::Folder if path.is_file() => Some(Refused::File),
-            Container::Folder => foreign_in(path).ok().flatten().map(Refused::Foreign),
+            WriteContainer::Zip if path.is_dir() => Some(Refused::Folder),
+            WriteContainer::Folder if path.is_file() => Some(Refused::File),
+            WriteContainer::Folder => foreign_in(path).ok().flatten().map(Refused::Foreign),
             _ => None,
         },
     };
@@ -575,10 +577,10 @@ mod tests {
     #[test]
     fn a_destination_says_what_is_wrong_with_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let disk = |path: &std::path::Path| disk_of(path, Container::Folder);
+        let disk = |path: &std::path::Path| disk_of(path, WriteContainer::Folder);
         assert!(!disk(&folder.path().join("new.tacozip")).there);
         assert!(!disk(folder.path()).there && disk(folder.path()).refused.is_none(), "an empty folder is no obstacle");
-        assert!(matches!(disk_of(folder.path(), Container::Zip).refused, Some(Refused::Folder)));
+        assert!(matches!(disk_of(folder.path(), WriteContainer::Zip).refused, Some(Refused::Folder)));
         // An address without a protocol for writing: the reason is said before anything is written.
         let text = disk(std::path::Path::new("https://example.org/set")).refused.expect("is refused").text();
         assert!(text.contains("s3://"), "{text}");

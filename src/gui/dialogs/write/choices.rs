@@ -7,7 +7,7 @@ use crate::table::{Compression, ParquetOptions};
 
 /// The container to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Container {
+pub enum WriteContainer {
     /// One ZIP.
     Zip,
     /// Several ZIPs and an index.
@@ -18,7 +18,7 @@ pub enum Container {
 
 /// How the dataset is split into parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Split {
+pub enum PartSplit {
     /// By bytes of data.
     Size,
     /// By the values of a column of level 0.
@@ -30,11 +30,11 @@ pub enum Split {
 /// Options of the dialog, as typed.
 pub struct Choices {
     /// The container.
-    pub container: Container,
+    pub container: WriteContainer,
     /// Destination.
     pub target: String,
     /// How the dataset is split into parts.
-    pub split: Split,
+    pub split: PartSplit,
     /// Bytes of a part: `4GB`.
     pub size: String,
     /// The column to split by.
@@ -71,26 +71,28 @@ impl Choices {
         };
         parquet.check().map_err(|error| format!("{error}."))?;
         let parts = match self.container {
-            Container::Parts => {
+            WriteContainer::Parts => {
                 let mut parts = Parts { consolidate: vec![Format::Tacocat], ..Parts::default() };
                 if self.collection_file {
                     parts.consolidate.push(Format::Tacollection);
                 }
                 match self.split {
-                    Split::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
-                    Split::Column if self.column.is_empty() => return Err(tr!("Choose the column that the parts go by.").into()),
-                    Split::Column => parts.group_by = vec![self.column.clone()],
-                    Split::None => {}
+                    PartSplit::Size => parts.size_bytes = Some(parse_size(&self.size).map_err(|error| format!("{error}."))?),
+                    PartSplit::Column if self.column.is_empty() => {
+                        return Err(tr!("Choose the column that the parts go by.").into());
+                    }
+                    PartSplit::Column => parts.group_by = vec![self.column.clone()],
+                    PartSplit::None => {}
                 }
                 Some(parts)
             }
             _ => None,
         };
-        let format = if self.container == Container::Folder { Format::Folder } else { Format::Zip };
+        let format = if self.container == WriteContainer::Folder { Format::Folder } else { Format::Zip };
         let target = dropped_paths::parse_path(&self.target);
         // Parts are named after a file in the chosen folder.
         let target = match self.container {
-            Container::Parts => target.join(format!("{}.tacozip", name_of(&target))),
+            WriteContainer::Parts => target.join(format!("{}.tacozip", name_of(&target))),
             _ => target,
         };
         Ok(BuildOptions { text_columns: false, target, format, parquet, overwrite: self.replace, parts, on_damage: OnDamage::Stop })

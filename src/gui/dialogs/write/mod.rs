@@ -23,11 +23,11 @@ use crate::jobs::JobId;
 use crate::ops::{Depth, Verified, written_paths};
 use crate::studio::Command;
 use crate::table::{Compression, ParquetOptions};
-use checks::{Checks, Line};
-use choices::{Choices, Container, Split};
+use checks::{CheckLine, Checks};
+use choices::{Choices, PartSplit, WriteContainer};
 
 /// Stage of the dialog.
-pub enum Stage {
+pub enum WriteStage {
     /// Nothing was written yet.
     Choosing,
     /// The job that writes.
@@ -64,7 +64,7 @@ fn free_name(folder: &std::path::Path, name: &str, own: &HashSet<PathBuf>) -> St
 /// The dialog.
 pub struct WriteDialog {
     pub(super) choices: Choices,
-    pub(super) stage: Stage,
+    pub(super) stage: WriteStage,
     pub(super) checks: Checks,
     pub(super) duckdb: bool,
     /// Duration of the write job.
@@ -78,9 +78,9 @@ impl WriteDialog {
     pub fn new(folder: PathBuf, id: &str, own: HashSet<PathBuf>) -> Self {
         let name = free_name(&folder, if id.is_empty() { "dataset" } else { id }, &own);
         let choices = Choices {
-            container: Container::Zip,
+            container: WriteContainer::Zip,
             target: folder.join(format!("{name}.tacozip")).display().to_string(),
-            split: Split::Size,
+            split: PartSplit::Size,
             size: "4GB".into(),
             column: String::new(),
             compression: Compression::default(),
@@ -91,26 +91,26 @@ impl WriteDialog {
             depth: Depth::default(),
             replace: false,
         };
-        Self { choices, stage: Stage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
+        Self { choices, stage: WriteStage::Choosing, checks: Checks::default(), duckdb: false, took: Default::default(), own }
     }
 
     /// Records the job that writes or compares.
     pub fn started(&mut self, job: JobId) {
         match &mut self.stage {
-            Stage::Done(_, proof) => *proof = Proof::Running(Some(job)),
-            stage => *stage = Stage::Running(job),
+            WriteStage::Done(_, proof) => *proof = Proof::Running(Some(job)),
+            stage => *stage = WriteStage::Running(job),
         }
     }
 
     /// Records the written dataset.
     pub fn done(&mut self, built: Built) {
         let proof = if self.choices.verify { Proof::Wanted } else { Proof::None };
-        self.stage = Stage::Done(built, proof);
+        self.stage = WriteStage::Done(built, proof);
     }
 
     /// Records the result of the comparison.
     pub fn verified(&mut self, job: Option<JobId>, found: Arc<Verified>) {
-        if let Stage::Done(_, proof) = &mut self.stage
+        if let WriteStage::Done(_, proof) = &mut self.stage
             && matches!(&*proof, Proof::Running(running) if *running == job)
         {
             *proof = Proof::Found(found);
@@ -121,8 +121,8 @@ impl WriteDialog {
     pub fn failed(&mut self, job: Option<JobId>, error: &Error) -> bool {
         let hints: String = error.hints().iter().map(|hint| format!("\n{hint}")).collect();
         match &mut self.stage {
-            Stage::Running(running) if Some(*running) == job => self.stage = Stage::Failed(format!("{error}{hints}")),
-            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(running) if *running == job) => {
+            WriteStage::Running(running) if Some(*running) == job => self.stage = WriteStage::Failed(format!("{error}{hints}")),
+            WriteStage::Done(_, proof) if matches!(&*proof, Proof::Running(running) if *running == job) => {
                 *proof = Proof::Failed(format!("{error}{hints}"));
             }
             _ => return false,
@@ -133,8 +133,10 @@ impl WriteDialog {
     /// Records that a job was cancelled.
     pub fn cancelled(&mut self, job: JobId) {
         match &mut self.stage {
-            Stage::Running(running) if *running == job => self.stage = Stage::Cancelled,
-            Stage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => *proof = Proof::None,
+            WriteStage::Running(running) if *running == job => self.stage = WriteStage::Cancelled,
+            WriteStage::Done(_, proof) if matches!(&*proof, Proof::Running(Some(running)) if *running == job) => {
+                *proof = Proof::None
+            }
             _ => {}
         }
     }
@@ -153,15 +155,15 @@ impl WriteDialog {
 
     /// True while bytes are being written.
     pub fn is_running(&self) -> bool {
-        matches!(self.stage, Stage::Running(_))
+        matches!(self.stage, WriteStage::Running(_))
     }
 
-    pub(super) fn set_container(&mut self, container: Container) {
+    pub(super) fn set_container(&mut self, container: WriteContainer) {
         let path = PathBuf::from(self.choices.target.trim_end_matches('/'));
         let bare = if path.extension().is_some_and(|ending| ending == "tacozip") { path.with_extension("") } else { path };
         self.choices.container = container;
         self.choices.target = match container {
-            Container::Zip => format!("{}.tacozip", bare.display()),
+            WriteContainer::Zip => format!("{}.tacozip", bare.display()),
             _ => bare.display().to_string(),
         };
     }
@@ -175,12 +177,12 @@ impl WriteDialog {
         ui.spacing_mut().item_spacing.y = 0.0;
         let title = cx.document().map(|document| document.title().into_owned()).unwrap_or_default();
         let close = head_ui(ui, icons::EXPORT, tr!("Write dataset"), &title) && !self.is_running();
-        if let Stage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
+        if let WriteStage::Done(built, proof @ Proof::Wanted) = &mut self.stage {
             // Requested once; the id of the job arrives in [`WriteDialog::started`].
             *proof = Proof::Running(None);
             cx.run(Command::Verify { paths: written_paths(built), depth: self.choices.depth });
         }
-        if let Stage::Running(id) = self.stage
+        if let WriteStage::Running(id) = self.stage
             && let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == id)
         {
             self.took = job.elapsed;
@@ -236,18 +238,18 @@ impl WriteDialog {
         ui: &mut Ui,
         cx: &mut PanelContext<'_>,
         close: bool,
-        lines: &[Line],
+        lines: &[CheckLine],
         options: Result<BuildOptions, String>,
         fresh: bool,
     ) -> Next {
         let t = theme::tokens(ui);
-        if let Stage::Running(job) = self.stage {
+        if let WriteStage::Running(job) = self.stage {
             let cancelling = cx.studio.jobs().iter().any(|running| running.id == job && running.progress.cancelling);
             let reason = cancelling.then_some(tr!("Stopping at the next safe place"));
             let cancel = foot_ui(ui, |ui| ui.add(Button::danger(tr!("Cancel writing")).large().blocked(reason)).clicked());
             return if cancel { Next::Also(Request::Run(Command::Cancel { job })) } else { Next::Stay };
         }
-        if let Stage::Done(..) = self.stage {
+        if let WriteStage::Done(..) = self.stage {
             let (done, again) = foot_ui(ui, |ui| {
                 let done = ui.add(Button::primary(tr!("Done")).large()).clicked();
                 let again = ui.add(Button::ghost(tr!("Write again…")).large()).clicked();
@@ -256,12 +258,12 @@ impl WriteDialog {
                 (done, again)
             });
             if again {
-                self.stage = Stage::Choosing;
+                self.stage = WriteStage::Choosing;
                 self.checks.look_again();
             }
             return if done || close { Next::Close } else { Next::Stay };
         }
-        let blocking: Vec<&Line> = lines.iter().filter(|line| line.blocks).collect();
+        let blocking: Vec<&CheckLine> = lines.iter().filter(|line| line.blocks).collect();
         let blocked = match blocking.as_slice() {
             [] => None,
             [one] => Some(tr!("1 check blocks writing: {reason}", reason = one.reason())),
@@ -304,14 +306,14 @@ mod tests {
     fn the_destination_follows_the_container() {
         let mut dialog = WriteDialog::new("/data".into(), "peru-s2", HashSet::new());
         assert_eq!(Path::new(&dialog.choices.target), Path::new("/data/peru-s2.tacozip"));
-        dialog.set_container(Container::Folder);
+        dialog.set_container(WriteContainer::Folder);
         assert_eq!(dialog.choices.options().expect("is right").target, PathBuf::from("/data/peru-s2"));
-        dialog.set_container(Container::Parts);
+        dialog.set_container(WriteContainer::Parts);
         let options = dialog.choices.options().expect("is right");
         assert_eq!(options.target, PathBuf::from("/data/peru-s2/peru-s2.tacozip"));
         let parts = options.parts.expect("has parts");
         assert_eq!((parts.size_bytes, parts.consolidate), (Some(4 << 30), vec![Format::Tacocat, Format::Tacollection]));
-        dialog.set_container(Container::Zip);
+        dialog.set_container(WriteContainer::Zip);
         dialog.set_folder("/mnt/out".into());
         let options = dialog.choices.options().expect("is right");
         assert_eq!((options.target, options.format), (PathBuf::from("/mnt/out/peru-s2.tacozip"), Format::Zip));
@@ -334,10 +336,10 @@ mod tests {
         dialog.choices.level.clear();
         dialog.choices.rows = "122 880".into();
         assert_eq!(dialog.choices.options().expect("spaces group digits").parquet.row_group_rows, 122_880);
-        dialog.set_container(Container::Parts);
+        dialog.set_container(WriteContainer::Parts);
         dialog.choices.size = "big".into();
         assert!(dialog.choices.options().is_err());
-        dialog.choices.split = Split::Column;
+        dialog.choices.split = PartSplit::Column;
         assert!(dialog.choices.options().expect_err("which column").contains("column"));
     }
 }

@@ -2,13 +2,13 @@
 
 use egui::{Sense, Ui, vec2};
 
-use super::choices::{Container, Split};
-use super::{Stage, WriteDialog};
+use super::choices::{PartSplit, WriteContainer};
+use super::{WriteDialog, WriteStage};
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, ChoiceCard, Note, TextField, paint};
+use crate::gui::widgets::{self, Button, ChoiceCard, FieldNote, TextField, paint};
 use crate::model::FieldSpec;
 use crate::ops::Depth;
 use crate::table::Compression;
@@ -21,20 +21,20 @@ const DEPTHS: [(Depth, &str); 3] = [
 
 impl WriteDialog {
     pub(super) fn choices_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
-        let open = !self.is_running() && !matches!(self.stage, Stage::Done(..));
+        let open = !self.is_running() && !matches!(self.stage, WriteStage::Done(..));
         ui.add_enabled_ui(open, |ui| {
             widgets::heading(ui, tr!("Container"));
             let cards = [
-                (Container::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
+                (WriteContainer::Zip, "ZIP", ".tacozip", tr!("One immutable archive, read by byte range."), icons::FILE_ZIP),
                 (
-                    Container::Parts,
+                    WriteContainer::Parts,
                     tr!("ZIP parts and TACOCAT"),
                     ".tacocat",
                     tr!("Several archives and one index. Best for publishing."),
                     icons::STACK,
                 ),
                 (
-                    Container::Folder,
+                    WriteContainer::Folder,
                     "FOLDER",
                     tr!("directory"),
                     tr!("Plain files, easy to look into. Best while you work."),
@@ -47,12 +47,12 @@ impl WriteDialog {
                 }
             }
             self.target_ui(ui, cx);
-            if self.choices.container == Container::Parts {
+            if self.choices.container == WriteContainer::Parts {
                 self.parts_ui(ui, cx);
             }
             self.parquet_ui(ui);
             widgets::heading(ui, tr!("Also"));
-            if self.choices.container == Container::Parts {
+            if self.choices.container == WriteContainer::Parts {
                 widgets::checkbox(ui, &mut self.choices.collection_file, "TACOLLECTION.json");
             }
             widgets::checkbox(ui, &mut self.choices.verify, tr!("Open it again and verify"));
@@ -72,9 +72,9 @@ impl WriteDialog {
 
     fn target_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let note = match (self.checks.is_there(), self.choices.replace) {
-            (true, false) => Note::Warning(tr!("There is a file or folder at this path already.").into()),
-            (true, true) => Note::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
-            _ => Note::None,
+            (true, false) => FieldNote::Warning(tr!("There is a file or folder at this path already.").into()),
+            (true, true) => FieldNote::Warning(tr!("What is there will be replaced once the new dataset is complete.").into()),
+            _ => FieldNote::None,
         };
         ui.horizontal_top(|ui| {
             ui.spacing_mut().item_spacing.x = 6.0;
@@ -96,7 +96,7 @@ impl WriteDialog {
         let t = theme::tokens(ui);
         widgets::heading(ui, tr!("Parts"));
         let count = self.checks.part_count().map(|count| tr_n!(count, "{n} part", "{n} parts", n = count)).unwrap_or_default();
-        let line = |ui: &mut Ui, dialog: &mut Self, split: Split, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
+        let line = |ui: &mut Ui, dialog: &mut Self, split: PartSplit, text: &str, add: &mut dyn FnMut(&mut Ui, &mut Self)| {
             ui.horizontal(|ui| {
                 ui.set_min_height(26.0);
                 if widgets::radio(ui, dialog.choices.split == split, text).clicked() {
@@ -108,11 +108,11 @@ impl WriteDialog {
                 }
             });
         };
-        line(ui, self, Split::Size, tr!("By size"), &mut |ui, dialog| {
+        line(ui, self, PartSplit::Size, tr!("By size"), &mut |ui, dialog| {
             let before = dialog.choices.size.clone();
             TextField::new(tr!("Size of a part"), &mut dialog.choices.size).hide_label().mono().width(90.0).show(ui);
             if dialog.choices.size != before {
-                dialog.choices.split = Split::Size;
+                dialog.choices.split = PartSplit::Size;
             }
         });
         let columns: Vec<String> = cx
@@ -122,17 +122,17 @@ impl WriteDialog {
             .iter()
             .map(|f: &FieldSpec| f.name.clone())
             .collect();
-        line(ui, self, Split::Column, tr!("By column"), &mut |ui, dialog| {
+        line(ui, self, PartSplit::Column, tr!("By column"), &mut |ui, dialog| {
             let shown =
                 if dialog.choices.column.is_empty() { tr!("choose a column") } else { dialog.choices.column.as_str() }.to_owned();
             ui.add_enabled_ui(!columns.is_empty(), |ui| {
                 if let Some(index) = widgets::combo(ui, tr!("Column of the parts"), &shown, 170.0, true, &columns) {
                     dialog.choices.column.clone_from(&columns[index]);
-                    dialog.choices.split = Split::Column;
+                    dialog.choices.split = PartSplit::Column;
                 }
             });
         });
-        line(ui, self, Split::None, tr!("Do not split"), &mut |_, _| {});
+        line(ui, self, PartSplit::None, tr!("Do not split"), &mut |_, _| {});
     }
 
     fn parquet_ui(&mut self, ui: &mut Ui) {

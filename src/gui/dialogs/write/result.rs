@@ -3,8 +3,8 @@
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
 use super::checks::index_names;
-use super::choices::Container;
-use super::{Proof, Stage, WriteDialog};
+use super::choices::WriteContainer;
+use super::{Proof, WriteDialog, WriteStage};
 use crate::container::{Built, Format};
 use crate::export::python_code;
 use crate::gui::dropped_paths;
@@ -13,7 +13,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::jobs::{detail, time_text};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Segment, note_ui, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Segment, note_ui, paint};
 use crate::ops::Verified;
 use crate::studio::{Command, Document};
 
@@ -24,7 +24,7 @@ impl WriteDialog {
     pub(super) fn outcome_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>) {
         let t = theme::tokens(ui);
         match &self.stage {
-            Stage::Running(id) => {
+            WriteStage::Running(id) => {
                 widgets::heading(ui, tr!("Writing"));
                 let Some(job) = cx.studio.jobs().into_iter().find(|job| job.id == *id) else { return };
                 ui.label(theme::rich_text(&job.progress.stage.name).font(font::medium(12.5)));
@@ -36,18 +36,18 @@ impl WriteDialog {
                 let text = theme::rich_text(detail(&job.progress, job.elapsed)).font(font::mono(11.0)).color(t.tx2);
                 ui.add(egui::Label::new(text).wrap());
                 let text = tr!("You can cancel at any time: partial files are removed, and earlier files stay.");
-                note_ui(ui, &Note::Info(text.into()));
+                note_ui(ui, &FieldNote::Info(text.into()));
             }
-            Stage::Failed(why) => {
-                note_ui(ui, &Note::Error(why.clone()));
+            WriteStage::Failed(why) => {
+                note_ui(ui, &FieldNote::Error(why.clone()));
                 self.planned_ui(ui, cx);
             }
-            Stage::Cancelled => {
-                note_ui(ui, &Note::Info(tr!("Cancelled. Nothing was left at the destination.").into()));
+            WriteStage::Cancelled => {
+                note_ui(ui, &FieldNote::Info(tr!("Cancelled. Nothing was left at the destination.").into()));
                 self.planned_ui(ui, cx);
             }
-            Stage::Choosing => self.planned_ui(ui, cx),
-            Stage::Done(built, _) => {
+            WriteStage::Choosing => self.planned_ui(ui, cx),
+            WriteStage::Done(built, _) => {
                 let built = built.clone();
                 self.written_ui(ui, cx, &built);
             }
@@ -63,13 +63,13 @@ impl WriteDialog {
             .map(|name| name.to_string_lossy().into_owned())
             .unwrap_or_default();
         match self.choices.container {
-            Container::Zip => files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data)))),
-            Container::Folder => {
+            WriteContainer::Zip => files.push((icons::FILE_ZIP, name, format!("~ {}", paint::bytes(data)))),
+            WriteContainer::Folder => {
                 files.push((icons::FOLDER_SIMPLE, format!("{name}/DATA"), format!("~ {}", paint::bytes(data))));
                 files.push((icons::FOLDER_SIMPLE, format!("{name}/METADATA"), String::new()));
                 files.push((icons::BRACKETS_CURLY, format!("{name}/COLLECTION.json"), String::new()));
             }
-            Container::Parts => {
+            WriteContainer::Parts => {
                 if let Ok(options) = self.choices.options() {
                     for name in index_names(&options) {
                         let icon = if name.ends_with(".json") { icons::BRACKETS_CURLY } else { icons::DATABASE };
@@ -89,18 +89,21 @@ impl WriteDialog {
             });
         });
         files_ui(ui, &files);
-        if self.choices.container != Container::Folder {
-            widgets::heading(ui, if self.choices.container == Container::Zip { tr!("Layout") } else { tr!("Layout of one part") });
+        if self.choices.container != WriteContainer::Folder {
+            widgets::heading(
+                ui,
+                if self.choices.container == WriteContainer::Zip { tr!("Layout") } else { tr!("Layout of one part") },
+            );
             layout_ui(ui);
             let text = tr!("STORE only, no compression: any sample can be read with one byte-range request.");
             ui.label(theme::rich_text(text).text_style(text_style("small12")).color(t.tx2));
         }
         let text = tr!("Files get their final names when the dataset is complete. Cancel removes partial files.");
-        note_ui(ui, &Note::Info(text.into()));
+        note_ui(ui, &FieldNote::Info(text.into()));
     }
 
     fn written_ui(&mut self, ui: &mut Ui, cx: &mut PanelContext<'_>, built: &Built) {
-        let Stage::Done(_, proof) = &self.stage else { return };
+        let WriteStage::Done(_, proof) = &self.stage else { return };
         let container = match built.parts.len() {
             0 => built.format.badge().to_owned(),
             parts => tr_n!(parts, "{n} part", "{n} parts", n = parts),
@@ -129,7 +132,7 @@ impl WriteDialog {
                     ui.label(theme::rich_text(tr!("Opening it again and comparing")).font(font::regular(12.0)));
                 });
             }
-            Proof::Failed(why) => note_ui(ui, &Note::Error(why.clone())),
+            Proof::Failed(why) => note_ui(ui, &FieldNote::Error(why.clone())),
             Proof::Found(found) => found_ui(ui, found),
         }
         let mut files: Vec<(&str, String, String)> = Vec::new();
@@ -168,7 +171,7 @@ impl WriteDialog {
                 cx.request(Request::Copy(built.path.display().to_string()));
             }
             if ui.add(Button::ghost(tr!("Copy report")).icon(icons::CLIPBOARD_TEXT)).clicked() {
-                let found = if let Stage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
+                let found = if let WriteStage::Done(_, Proof::Found(found)) = &self.stage { Some(&**found) } else { None };
                 cx.request(Request::Copy(report_of(built, found)));
             }
         });
@@ -215,7 +218,7 @@ fn found_ui(ui: &mut Ui, found: &Verified) {
         });
     }
     for difference in found.differences.iter().take(4) {
-        note_ui(ui, &Note::Error(difference.clone()));
+        note_ui(ui, &FieldNote::Error(difference.clone()));
     }
 }
 

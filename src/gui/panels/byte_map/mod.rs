@@ -10,7 +10,8 @@ use crate::container::Physical;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, EmptyState, paint};
 use crate::model::SamplePath;
 use crate::ops::{ByteLayout, BytePart, byte_layout};
@@ -20,7 +21,7 @@ use state::ByteMapState;
 const CELL: f32 = 8.0;
 const GAP: f32 = 1.0;
 
-fn colour(part: BytePart, t: &Tokens) -> Color32 {
+fn colour(part: BytePart, t: &ThemeTokens) -> Color32 {
     match part {
         BytePart::Header => t.acc,
         BytePart::Data => t.info.gamma_multiply(0.75),
@@ -145,10 +146,10 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
         return;
     }
     let count = (columns * rows).min(layout.size_bytes.max(1) as usize);
-    let name = (Arc::as_ptr(layout) as usize, columns, rows);
+    let id = ValueId::of(layout);
     let state = &mut cx.session.bytes;
-    if state.cells.as_ref().is_none_or(|(of, wide, high, _)| (*of, *wide, *high) != name) {
-        state.cells = Some((name.0, columns, rows, Arc::new(cells_of(layout, count))));
+    if state.cells.as_ref().is_none_or(|(of, wide, high, _)| (of, *wide, *high) != (&id, columns, rows)) {
+        state.cells = Some((id.clone(), columns, rows, Arc::new(cells_of(layout, count))));
     }
     let Some(cells) = state.cells.as_ref().map(|(.., cells)| cells.clone()) else { return };
     let mut mesh = Mesh::default();
@@ -167,12 +168,12 @@ fn map_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, layout: &
     let marked = &mut cx.session.bytes.marked;
     if let Some((at, name)) = selected.clone() {
         let layout = layout.clone();
-        marked.update(cx.jobs, (Arc::as_ptr(&layout) as usize, at), tr!("Place of the sample"), move |_| {
+        marked.update(cx.jobs, (id.clone(), at), tr!("Place of the sample"), move |_| {
             let own = layout.stretches.iter().find(|stretch| *stretch.name == *name);
             Ok(own.map(|own| (own.from, own.to)))
         });
     }
-    let own = selected.and_then(|(at, _)| match marked.get(&(Arc::as_ptr(layout) as usize, at)) {
+    let own = selected.and_then(|(at, _)| match marked.get(&(id, at)) {
         Some(Ok(own)) => *own,
         _ => None,
     });

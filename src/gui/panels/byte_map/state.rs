@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
 use crate::ops::{ByteLayout, BytePart};
 use crate::studio::RowRef;
@@ -10,10 +11,10 @@ use crate::studio::RowRef;
 /// State of the panel.
 #[derive(Default)]
 pub struct ByteMapState {
-    pub(super) made_for: Option<Key>,
-    pub(super) layout: AsyncValue<(Key, Option<String>), Arc<ByteLayout>>,
-    pub(super) parts: AsyncValue<Key, Vec<String>>,
+    pub(super) made_for: Option<DocumentKey>,
+    pub(super) layout: AsyncValue<(DocumentKey, Option<String>), Arc<ByteLayout>>,
+    pub(super) parts: AsyncValue<DocumentKey, Vec<String>>,
     pub(super) part: Option<String>,
-    pub(super) cells: Option<(usize, usize, usize, Arc<Vec<BytePart>>)>,
-    pub(super) marked: AsyncValue<(usize, RowRef), Option<(u64, u64)>>,
+    pub(super) cells: Option<(ValueId, usize, usize, Arc<Vec<BytePart>>)>,
+    pub(super) marked: AsyncValue<(ValueId, RowRef), Option<(u64, u64)>>,
 }

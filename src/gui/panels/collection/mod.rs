@@ -17,7 +17,7 @@ use crate::gui::action::Action;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, EmptyState, Note, Segment, TextField, Tone, note_ui};
+use crate::gui::widgets::{self, Button, EmptyState, FieldNote, Segment, TextField, Tone, note_ui};
 use crate::model::{Collection, EXTENT_ORIGIN, KNOWN_KEYS, Location, Rule, Severity, TASKS};
 use crate::studio::{Command, Document};
 use json_pointer::{new_contact, parts_of, strings_at, text_at, with_value};
@@ -146,21 +146,21 @@ impl Form<'_, '_> {
     }
 
     fn fields_ui(&mut self, ui: &mut Ui) {
-        self.text_ui(ui, "id", Look { mono: true, required: true, hint: tr!("lower-case-name"), ..Look::default() });
+        self.text_ui(ui, "id", TextLook { mono: true, required: true, hint: tr!("lower-case-name"), ..TextLook::default() });
         ui.horizontal_top(|ui| {
             let half = ((ui.available_width() - 8.0) / 2.0).floor();
             self.text_ui(
                 ui,
                 "dataset_version",
-                Look { mono: true, required: true, hint: "1.0.0", width: Some(half), ..Look::default() },
+                TextLook { mono: true, required: true, hint: "1.0.0", width: Some(half), ..TextLook::default() },
             );
-            self.text_ui(ui, "taco_version", Look { mono: true, fixed: true, width: Some(half), ..Look::default() });
+            self.text_ui(ui, "taco_version", TextLook { mono: true, fixed: true, width: Some(half), ..TextLook::default() });
         });
-        self.text_ui(ui, "title", Look { counted: Some(TITLE_LENGTH), ..Look::default() });
+        self.text_ui(ui, "title", TextLook { counted: Some(TITLE_LENGTH), ..TextLook::default() });
         self.text_ui(
             ui,
             "description",
-            Look { required: true, rows: 4, hint: tr!("What the dataset holds, and what it is for"), ..Look::default() },
+            TextLook { required: true, rows: 4, hint: tr!("What the dataset holds, and what it is for"), ..TextLook::default() },
         );
         self.list_ui(ui, "licenses", licences(), tr!("Add SPDX id"), false, true);
         self.list_ui(ui, "tasks", &TASKS.map(str::to_owned), tr!("Add task"), true, true);
@@ -172,12 +172,12 @@ impl Form<'_, '_> {
     }
 
     /// Findings about exactly this field.
-    fn note(&self, pointer: &str, filled: bool) -> Note {
+    fn note(&self, pointer: &str, filled: bool) -> FieldNote {
         note_of(&self.cx.studio.report().findings, pointer, filled, self.cx.session.marks.checked())
     }
 
     /// One text field at a JSON pointer below the collection.
-    pub(super) fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: Look<'_>) {
+    pub(super) fn text_ui(&mut self, ui: &mut Ui, pointer: &str, look: TextLook<'_>) {
         let now_s = ui.input(|input| input.time);
         let stored = text_at(self.collection, pointer);
         let state = &mut self.cx.session.form;
@@ -268,11 +268,11 @@ impl Form<'_, '_> {
             ui.spacing_mut().item_spacing.y = 4.0;
             label_ui(ui, key, required && items.is_empty());
             let note = match self.note(key, !items.is_empty()) {
-                Note::None | Note::Ok => self.note_below(key),
+                FieldNote::None | FieldNote::Ok => self.note_below(key),
                 note => note,
             };
             if self.writable {
-                let bad = matches!(note, Note::Error(_));
+                let bad = matches!(note, FieldNote::Error(_));
                 let field = widgets::tag_input_id(ui, key);
                 if widgets::tag_input(ui, key, &mut items, offered, hint, strict, bad) {
                     let value = if items.is_empty() && !required { Json::Null } else { json!(items) };
@@ -297,7 +297,7 @@ impl Form<'_, '_> {
     }
 
     /// The first finding about an item of a list.
-    fn note_below(&self, key: &str) -> Note {
+    fn note_below(&self, key: &str) -> FieldNote {
         let prefix = format!("{key}/");
         let finding = self
             .cx
@@ -307,9 +307,9 @@ impl Form<'_, '_> {
             .iter()
             .find(|finding| matches!(&finding.at, Location::Collection(at) if at.starts_with(&prefix)));
         match finding {
-            Some(finding) if finding.severity == Severity::Error => Note::Error(finding.message.clone()),
-            Some(finding) => Note::Warning(finding.message.clone()),
-            None => Note::None,
+            Some(finding) if finding.severity == Severity::Error => FieldNote::Error(finding.message.clone()),
+            Some(finding) => FieldNote::Warning(finding.message.clone()),
+            None => FieldNote::None,
         }
     }
 
@@ -375,7 +375,7 @@ impl Form<'_, '_> {
                 } else {
                     let name = tr!("{part} of {key} {number}", part, key, number = index + 1);
                     let hint = if part == "email" { tr!("name@example.org") } else { "" };
-                    self.text_ui(ui, &pointer, Look { hint, name: Some(&name), ..Look::default() });
+                    self.text_ui(ui, &pointer, TextLook { hint, name: Some(&name), ..TextLook::default() });
                 }
             }
         });
@@ -421,7 +421,7 @@ impl Form<'_, '_> {
                         "No sample has a place: the extent will be the whole world, which is the default. The stac extension finds places."
                     ),
                 };
-                note_ui(ui, &Note::Info(text.into()));
+                note_ui(ui, &FieldNote::Info(text.into()));
                 return;
             }
             ui.horizontal_top(|ui| {
@@ -434,13 +434,13 @@ impl Form<'_, '_> {
             ui.horizontal_top(|ui| {
                 let half = ((ui.available_width() - 8.0) / 2.0).floor();
                 for (index, label) in [tr!("start"), tr!("end")].into_iter().enumerate() {
-                    let look = Look {
+                    let look = TextLook {
                         mono: true,
                         width: Some(half),
                         label: Some(label),
                         name: Some(label),
                         hint: "2023-01-31",
-                        ..Look::default()
+                        ..TextLook::default()
                     };
                     self.text_ui(ui, &format!("extent/temporal/{index}"), look);
                 }
@@ -448,7 +448,7 @@ impl Form<'_, '_> {
             note_ui(
                 ui,
                 &match self.note("extent", true) {
-                    Note::None | Note::Ok => self.note_below("extent"),
+                    FieldNote::None | FieldNote::Ok => self.note_below("extent"),
                     note => note,
                 },
             );
@@ -490,7 +490,7 @@ impl Form<'_, '_> {
 
 /// Appearance of a text field.
 #[derive(Default)]
-pub(super) struct Look<'a> {
+pub(super) struct TextLook<'a> {
     pub(super) label: Option<&'a str>,
     pub(super) name: Option<&'a str>,
     pub(super) hint: &'a str,
@@ -521,15 +521,15 @@ fn fields_with(findings: &[crate::model::Finding], severity: Severity) -> std::c
 }
 
 /// The note of a field from its findings. An empty required field shows "required" instead of an error.
-fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, checked: bool) -> Note {
+fn note_of(findings: &[crate::model::Finding], pointer: &str, filled: bool, checked: bool) -> FieldNote {
     let here = |finding: &&crate::model::Finding| matches!(&finding.at, Location::Collection(at) if at == pointer);
     let mut found = findings.iter().filter(here).filter(|finding| filled || finding.rule != Rule::CollectionRequired);
     let finding = found.clone().find(|finding| finding.severity == Severity::Error).or_else(|| found.next());
     match finding {
-        Some(finding) if finding.severity == Severity::Error => Note::Error(finding.message.clone()),
-        Some(finding) => Note::Warning(finding.message.clone()),
-        None if filled && checked => Note::Ok,
-        None => Note::None,
+        Some(finding) if finding.severity == Severity::Error => FieldNote::Error(finding.message.clone()),
+        Some(finding) => FieldNote::Warning(finding.message.clone()),
+        None if filled && checked => FieldNote::Ok,
+        None => FieldNote::None,
     }
 }
 
@@ -558,9 +558,9 @@ mod tests {
         let mut report = crate::model::Report::default();
         report.add(Rule::CollectionRequired, Location::Collection("id".into()), "id is empty");
         report.add(Rule::IdDataset, Location::Collection("id".into()), "no capitals");
-        assert_eq!(note_of(&report.findings[..1], "id", false, true), Note::None);
-        assert_eq!(note_of(&report.findings, "id", true, true), Note::Error("id is empty".into()));
-        assert_eq!(note_of(&report.findings, "title", true, true), Note::Ok);
+        assert_eq!(note_of(&report.findings[..1], "id", false, true), FieldNote::None);
+        assert_eq!(note_of(&report.findings, "id", true, true), FieldNote::Error("id is empty".into()));
+        assert_eq!(note_of(&report.findings, "title", true, true), FieldNote::Ok);
         assert_eq!(fields_with(&report.findings, Severity::Error).len(), 1);
     }
 

@@ -7,7 +7,7 @@ use egui::Id;
 use crate::gui::action::Action;
 
 #[derive(Default)]
-pub(super) struct Typed {
+pub(super) struct TypedFields {
     pub(super) text: String,
     pub(super) since_s: Option<f64>,
 }
@@ -15,7 +15,7 @@ pub(super) struct Typed {
 /// State of the panel.
 #[derive(Default)]
 pub struct FormState {
-    pub(super) typed: HashMap<String, Typed>,
+    pub(super) typed: HashMap<String, TypedFields>,
     pub(super) focus: Option<String>,
     /// Set to take the caret out of the field that has it.
     pub(super) release: bool,

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::json_pointer::text_at;
 use super::state::Tab;
-use super::{Form, Look};
+use super::{Form, TextLook};
 use crate::draft::Edit;
 use crate::extensions::builtin;
 use crate::extensions::collection::optical::sensors;
@@ -17,7 +17,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::Request;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::plot::{self, Axes};
-use crate::gui::widgets::{self, Button, Note, TextField, note_ui, paint};
+use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui, paint};
 use crate::model::Collection;
 use crate::studio::Command;
 
@@ -107,8 +107,14 @@ impl Form<'_, '_> {
                     let label = name(part);
                     let width = Some((rest * share - 6.0).floor());
                     let label_text = if part == "color" { tr!("colour") } else { part };
-                    let look =
-                        Look { mono: part != "name", hint, width, name: Some(&label), label: Some(label_text), ..Look::default() };
+                    let look = TextLook {
+                        mono: part != "name",
+                        hint,
+                        width,
+                        name: Some(&label),
+                        label: Some(label_text),
+                        ..TextLook::default()
+                    };
                     self.text_ui(ui, &pointer(part), look);
                 }
                 ui.vertical(|ui| {
@@ -122,11 +128,11 @@ impl Form<'_, '_> {
                 });
             });
             if class.get("color").and_then(Json::as_str).is_some_and(|text| color_of(text).is_none()) {
-                note_ui(ui, &Note::Warning(tr!("A colour is written #rrggbb, for example #2e7d32.").into()));
+                note_ui(ui, &FieldNote::Warning(tr!("A colour is written #rrggbb, for example #2e7d32.").into()));
             }
         }
         if classes.is_empty() {
-            note_ui(ui, &Note::Info(tr!("No class is named yet.").into()));
+            note_ui(ui, &FieldNote::Info(tr!("No class is named yet.").into()));
         }
         if self.writable && ui.add(Button::secondary(tr!("Add class")).icon(icons::PLUS)).clicked() {
             let mut more = classes.clone();
@@ -134,7 +140,11 @@ impl Form<'_, '_> {
             more.push(json!({ "name": "", "category": more.len().to_string(), "description": null }));
             self.set_classes(more);
         }
-        self.text_ui(ui, "labels:description", Look { rows: 2, label: Some(tr!("the scheme as a whole")), ..Look::default() });
+        self.text_ui(
+            ui,
+            "labels:description",
+            TextLook { rows: 2, label: Some(tr!("the scheme as a whole")), ..TextLook::default() },
+        );
     }
 
     /// Sets the classes and their count in one edit.
@@ -173,11 +183,11 @@ impl Form<'_, '_> {
             }
         }
         if let Some(error) = &self.cx.session.form.tabs.sensor_error {
-            note_ui(ui, &Note::Error(error.clone()));
+            note_ui(ui, &FieldNote::Error(error.clone()));
         }
         let bands = self.collection.get("optical:bands").and_then(Json::as_array).cloned().unwrap_or_default();
         if bands.is_empty() {
-            note_ui(ui, &Note::Info(tr!("No sensor is named yet.").into()));
+            note_ui(ui, &FieldNote::Info(tr!("No sensor is named yet.").into()));
             return;
         }
         spectrum_ui(ui, &bands);
@@ -235,7 +245,7 @@ impl Form<'_, '_> {
                 ui.spacing_mut().item_spacing.y = 8.0;
                 for (part, rows) in [("doi", 1), ("citation", 3), ("summary", 2)] {
                     let name = tr!("{part} of publication {number}", part, number = index + 1);
-                    let look = Look { mono: part == "doi", rows, name: Some(&name), ..Look::default() };
+                    let look = TextLook { mono: part == "doi", rows, name: Some(&name), ..TextLook::default() };
                     self.text_ui(ui, &format!("publications/{index}/{part}"), look);
                 }
                 let remove = Button::danger_ghost(tr!("Remove")).name(tr!("Remove publication {number}", number = index + 1));
@@ -251,7 +261,7 @@ impl Form<'_, '_> {
             return;
         }
         let state = &mut self.cx.session.form.tabs;
-        let note = state.bibtex_error.clone().map_or(Note::None, Note::Error);
+        let note = state.bibtex_error.clone().map_or(FieldNote::None, FieldNote::Error);
         TextField::new("BibTeX", &mut state.bibtex).mono().rows(5).hint("@article{…, doi = {…}}").note(note).show(ui);
         let blocked = state.bibtex.trim().is_empty().then_some(tr!("Paste an entry first"));
         ui.horizontal(|ui| {
@@ -271,8 +281,8 @@ impl Form<'_, '_> {
             }
         });
         self.heading(ui, tr!("How to cite"), tr!("The dataset itself."));
-        self.text_ui(ui, "sci:doi", Look { mono: true, label: Some(tr!("DOI of the dataset")), ..Look::default() });
-        self.text_ui(ui, "sci:citation", Look { rows: 3, label: Some(tr!("citation of the dataset")), ..Look::default() });
+        self.text_ui(ui, "sci:doi", TextLook { mono: true, label: Some(tr!("DOI of the dataset")), ..TextLook::default() });
+        self.text_ui(ui, "sci:citation", TextLook { rows: 3, label: Some(tr!("citation of the dataset")), ..TextLook::default() });
     }
 
     fn split_ui(&mut self, ui: &mut Ui) {
@@ -309,7 +319,7 @@ impl Form<'_, '_> {
         self.heading(ui, tr!("Responsible AI"), &why);
         for (key, question) in RAI_QUESTIONS {
             let question = crate::text::of(question);
-            self.text_ui(ui, &format!("rai:{key}"), Look { rows: 2, label: Some(question), ..Look::default() });
+            self.text_ui(ui, &format!("rai:{key}"), TextLook { rows: 2, label: Some(question), ..TextLook::default() });
         }
     }
 
@@ -325,7 +335,7 @@ impl Form<'_, '_> {
         });
         let state = &mut self.cx.session.form.tabs;
         let mut text = state.json.clone().unwrap_or_else(|| stored.clone());
-        let note = state.json_error.clone().map_or(Note::None, Note::Error);
+        let note = state.json_error.clone().map_or(FieldNote::None, FieldNote::Error);
         let rows = (text.lines().count() + 1).clamp(8, 200);
         TextField::new("COLLECTION.json", &mut text).mono().rows(rows).read_only(!self.writable).note(note).show(ui);
         if text == stored {
@@ -370,7 +380,7 @@ fn collection_fields(collection: &Collection, extension: &str, options: &Json) -
         None => format!("{error}."),
     };
     match builtin().make(extension, options).map_err(text)? {
-        crate::extensions::Made::Collection(made) => {
+        crate::extensions::Extension::Collection(made) => {
             let dataset = crate::model::Dataset { collection: collection.clone(), ..Default::default() };
             made.compute(&dataset, &crate::jobs::JobContext::default()).map_err(text)
         }

@@ -9,6 +9,7 @@ use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, EmptyState, TextField, VirtualRows, paint};
 use crate::gui::{icons, sql};
 use crate::model::dtype_name;
@@ -16,7 +17,7 @@ use crate::ops::{ColumnSummary, SummaryRequest, level_summary};
 use crate::query::Filter;
 use crate::query::copy_as::quoted_text;
 use crate::studio::Document;
-use state::Row;
+use state::ColumnRow;
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -52,11 +53,11 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     }
     state.rows.clear();
     for level in 0..document.tree().levels.len() {
-        state.rows.push(Row::Level(level));
+        state.rows.push(ColumnRow::Level(level));
         let fixed = [("id".to_owned(), "string".to_owned()), ("type".to_owned(), "string".to_owned())];
         let fields = document.fields(level).into_iter().map(|field| (field.name, dtype_name(&field.dtype)));
         let shown = fixed.into_iter().chain(fields).filter(|(name, _)| filter.is_empty() || name.to_lowercase().contains(&filter));
-        state.rows.extend(shown.map(|(name, kind)| Row::Column(level, name, kind)));
+        state.rows.extend(shown.map(|(name, kind)| ColumnRow::Column(level, name, kind)));
     }
     state.made_for = Some((key, filter));
 }
@@ -79,8 +80,8 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let state = &mut cx.session.columns;
     let rows = std::mem::take(&mut state.rows);
     let chosen = state.chosen.clone();
-    let is_chosen = |row: &Row| match (row, &chosen) {
-        (Row::Column(level, name, _), Some(chosen)) => *level == chosen.level && *name == chosen.column,
+    let is_chosen = |row: &ColumnRow| match (row, &chosen) {
+        (ColumnRow::Column(level, name, _), Some(chosen)) => *level == chosen.level && *name == chosen.column,
         _ => false,
     };
     let cursor = rows.iter().position(is_chosen).map(|row| row as u64);
@@ -88,7 +89,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let out = list.show(ui, &mut state.scroll, |ui, row, rect, response| {
         let inner = rect.shrink2(vec2(10.0, 0.0));
         match &rows[row as usize] {
-            Row::Level(level) => {
+            ColumnRow::Level(level) => {
                 response.widget_info(|| WidgetInfo::labeled(Role::ListItem, true, tr!("Columns of level {level}", level)));
                 paint::icon(ui.painter(), pos2(inner.left() + 7.0, rect.center().y), icons::TABLE, 14.0, t.tx3);
                 let name = if *level == 0 { tr!("data (level 0)").to_owned() } else { format!("level{level}") };
@@ -96,7 +97,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 let count = paint::grouped(document.rows(*level) as u64);
                 paint::text_right(ui.painter(), inner, &count, font::mono(11.0), t.tx3);
             }
-            Row::Column(level, name, kind) => {
+            ColumnRow::Column(level, name, kind) => {
                 let selected = is_chosen(&rows[row as usize]);
                 response.widget_info(|| {
                     WidgetInfo::selected(Role::ListItem, true, selected, tr!("Column {name} of level {level}", name, level))
@@ -112,11 +113,11 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let picked = out.clicked.or(out.moved_to).and_then(|row| rows.get(row as usize).cloned());
     let opened = out.double_clicked.or(cursor.filter(|_| out.entered)).and_then(|row| rows.get(row as usize).cloned());
     state.rows = rows;
-    if let Some(Row::Column(level, column, _)) = picked {
+    if let Some(ColumnRow::Column(level, column, _)) = picked {
         state.chosen = Some(SummaryRequest { level, column });
         (state.low, state.high) = (String::new(), String::new());
     }
-    if let Some(Row::Column(_, column, _)) = opened {
+    if let Some(ColumnRow::Column(_, column, _)) = opened {
         insert(cx, &column);
     }
 }
@@ -145,7 +146,7 @@ fn summary_panel_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document)
     };
     let kept = cx.studio.kept().cloned();
     let key = (cx.session.serial, crate::gui::document_key::revision(cx.studio));
-    let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| std::sync::Arc::as_ptr(kept) as usize));
+    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::of));
     let (reader, work) = (open.reader.clone(), request.clone());
     let state = &mut cx.session.columns;
     state.summary.update(cx.jobs, wanted.clone(), tr!("Summary"), move |ctx| {

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use super::state::{Added, Example};
-use super::targets::Group;
+use super::state::{Added, ExtensionPreview};
+use super::targets::TargetGroup;
 use crate::error::Result;
 use crate::extensions::{self, ExtensionCall, builtin};
 use crate::gui::action::Action;
@@ -16,15 +16,17 @@ use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure::fix::sample_counted;
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, Note, Tone, note_ui, paint};
+use crate::gui::widgets::{self, Button, FieldNote, Tone, note_ui, paint};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, Payload, Tortilla, dtype_name};
 use crate::studio::{Command, Document};
 use crate::table::value_text;
 
 /// Runs these calls over the first root that is not padding.
-pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<Example> {
-    let Some(root) = dataset.root.samples.iter().find(|sample| !sample.is_padding()) else { return Ok(Example::default()) };
+pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) -> Result<ExtensionPreview> {
+    let Some(root) = dataset.root.samples.iter().find(|sample| !sample.is_padding()) else {
+        return Ok(ExtensionPreview::default());
+    };
     let one = Tortilla { schema: dataset.root.schema.clone(), samples: vec![root.clone()] };
     let small = Dataset { collection: dataset.collection.clone(), root: Arc::new(one) };
     let registry = builtin();
@@ -61,7 +63,7 @@ pub fn example_of(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
     }
     let failures = run.failures.iter().map(|failure| format!("{}: {}", failure.path, failure.error)).collect();
     let bytes = targeted_bytes(dataset, calls, ctx)?;
-    Ok(Example { columns, root: root.id.to_string(), failures, bytes, root_s })
+    Ok(ExtensionPreview { columns, root: root.id.to_string(), failures, bytes, root_s })
 }
 
 /// Path of ids of the first FILE that a call of a sample extension targets.
@@ -105,9 +107,9 @@ fn targeted_bytes(dataset: &Dataset, calls: &[ExtensionCall], ctx: &JobContext) 
 }
 
 /// The calls, their preview, and the error of the preview.
-type Current = (Vec<ExtensionCall>, Option<Arc<Example>>, Option<String>);
+type ShownExample = (Vec<ExtensionCall>, Option<Arc<ExtensionPreview>>, Option<String>);
 
-fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<Current, String> {
+fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Result<ShownExample, String> {
     let calls = cx.session.extensions.calls()?;
     let Some(draft) = document.draft() else { return Ok((calls, None, None)) };
     let agreed = extensions::programs_in(&calls).is_empty();
@@ -127,7 +129,7 @@ fn current(cx: &mut PanelContext<'_>, document: &Document) -> std::result::Resul
 }
 
 /// Number of samples that the calls process.
-fn counted(groups: &[Group], calls: &[ExtensionCall]) -> u64 {
+fn counted(groups: &[TargetGroup], calls: &[ExtensionCall]) -> u64 {
     // A sample targeted by several extensions counts once.
     let mut any = vec![false; groups.len()];
     for call in calls {
@@ -150,10 +152,10 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         }
     });
     let note = match &found {
-        Err(why) => Some(Note::Error(why.clone())),
-        Ok((calls, _, _)) if calls.is_empty() => Some(Note::Info(tr!("Tick an extension to see what it adds.").into())),
-        Ok((_, _, Some(error))) => Some(Note::Error(error.clone())),
-        Ok((_, None, None)) => Some(Note::Info(tr!("Looking at one root…").into())),
+        Err(why) => Some(FieldNote::Error(why.clone())),
+        Ok((calls, _, _)) if calls.is_empty() => Some(FieldNote::Info(tr!("Tick an extension to see what it adds.").into())),
+        Ok((_, _, Some(error))) => Some(FieldNote::Error(error.clone())),
+        Ok((_, None, None)) => Some(FieldNote::Info(tr!("Looking at one root…").into())),
         Ok(_) => None,
     };
     if let Some(note) = note {
@@ -173,7 +175,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 "{extension} has no source of times: its columns of times hold null. Set time pattern, time column or time start.",
                 extension
             );
-            note_ui(ui, &Note::Warning(text));
+            note_ui(ui, &FieldNote::Warning(text));
         });
     }
     let width = ui.available_width();
@@ -213,7 +215,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     if !programs.is_empty() {
         Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
             let text = tr!("The program has not run yet: its columns have no example.");
-            note_ui(ui, &Note::Info(text.into()));
+            note_ui(ui, &FieldNote::Info(text.into()));
             let button = Button::secondary(tr!("Try one sample…")).icon(icons::PLAY);
             if ui.add(button.tooltip(tr!("Start the program for the first sample alone, after asking"))).clicked() {
                 cx.request(Request::TryPrograms(programs));
@@ -221,7 +223,7 @@ pub fn columns_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         });
     }
     for failure in example.failures.iter().take(3) {
-        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| note_ui(ui, &Note::Warning(failure.clone())));
+        Frame::NONE.inner_margin(Margin::symmetric(12, 4)).show(ui, |ui| note_ui(ui, &FieldNote::Warning(failure.clone())));
     }
 }
 

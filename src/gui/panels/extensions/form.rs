@@ -8,13 +8,13 @@ use serde_json::{Map, Value as Json};
 
 use crate::extensions::{OptionKind, OptionSpec, join_command_line, split_command_line};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Note, TextField};
+use crate::gui::widgets::{self, FieldNote, TextField};
 
 /// Typed option values by name; missing options have their default.
-pub type Typed = BTreeMap<String, String>;
+pub type TypedOptions = BTreeMap<String, String>;
 
 /// The typed options as JSON. `Err` names the option and the value it takes.
-pub fn options_of(specs: &[OptionSpec], typed: &Typed) -> Result<Json, (String, String)> {
+pub fn options_of(specs: &[OptionSpec], typed: &TypedOptions) -> Result<Json, (String, String)> {
     let mut options = Map::new();
     for spec in specs {
         let Some(text) = typed.get(spec.name).map(|text| text.trim()).filter(|text| !text.is_empty()) else {
@@ -48,7 +48,7 @@ fn kind_text(kind: OptionKind) -> String {
 }
 
 /// The form's text for given options.
-pub fn typed_of(specs: &[OptionSpec], options: &Json) -> Typed {
+pub fn typed_of(specs: &[OptionSpec], options: &Json) -> TypedOptions {
     let entries = options.as_object().into_iter().flatten();
     let text = |name: &str, value: &Json| {
         let is_line = specs.iter().any(|spec| spec.name == name && spec.kind == OptionKind::CommandLine);
@@ -105,7 +105,7 @@ fn value_of(kind: OptionKind, text: &str) -> Option<Json> {
 }
 
 /// Draws the form; true when a value changed. `columns` are the suggestions for column options.
-pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed, columns: &[String]) -> bool {
+pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut TypedOptions, columns: &[String]) -> bool {
     let t = theme::tokens(ui);
     let wrong = options_of(specs, typed).err();
     let mut changed = false;
@@ -115,9 +115,9 @@ pub fn ui(ui: &mut Ui, extension: &str, specs: &[OptionSpec], typed: &mut Typed,
     for spec in specs {
         let note = match &wrong {
             Some((name, why)) if name == spec.name && typed.get(spec.name).is_some_and(|text| !text.trim().is_empty()) => {
-                Note::Error(why.clone())
+                FieldNote::Error(why.clone())
             }
-            _ => Note::None,
+            _ => FieldNote::None,
         };
         let default = if spec.default.is_null() { String::new() } else { text_of(&spec.default) };
         let mut text = typed.get(spec.name).cloned().unwrap_or_default();
@@ -247,7 +247,7 @@ mod tests {
         ]
     }
 
-    fn typed(pairs: &[(&str, &str)]) -> Typed {
+    fn typed(pairs: &[(&str, &str)]) -> TypedOptions {
         pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
     }
 
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_named() {
-        assert_eq!(options_of(&specs(), &Typed::new()).expect_err("low is needed").0, "low");
+        assert_eq!(options_of(&specs(), &TypedOptions::new()).expect_err("low is needed").0, "low");
         let (name, why) = options_of(&specs(), &typed(&[("bins", "many"), ("low", "1")])).expect_err("no number");
         assert!(name == "bins" && why.contains("a whole number"), "{why}");
         assert_eq!(options_of(&specs(), &typed(&[("low", "1"), ("bands", "1, x")])).expect_err("no number").0, "bands");

@@ -12,9 +12,9 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 use serde_json::Value as Json;
 
-use crate::extensions::{Entry, OptionKind, Scope, value_range};
+use crate::extensions::{ExtensionEntry, ExtensionScope, OptionKind, value_range};
 use crate::gui::action::Action;
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::structure;
@@ -22,8 +22,8 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, TextField, paint};
 use crate::model::SampleKind;
 use crate::studio::{Document, RowRef};
-use state::{Choice, ExtensionsState};
-use targets::Group;
+use state::{ExtensionChoice, ExtensionsState};
+use targets::TargetGroup;
 
 /// The cost of a run as text.
 fn cost_of(name: &str) -> (&'static str, &'static str) {
@@ -64,7 +64,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
 }
 
 /// Requests which groups have rasters, and takes the ticks off the others that were set before it was known.
-fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
+fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
     let (Some(draft), state) = (document.draft(), &mut cx.session.extensions) else { return };
     if state.made_for != Some(key) || state.groups.is_empty() {
         return;
@@ -87,12 +87,12 @@ fn refresh_rasters(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
 }
 
 /// Default target: every FILE for sample extensions, of those that read pixels every raster; the roots for tortilla extensions.
-fn first_ticks(entry: &Entry, choice: &Choice, groups: &[Group], rasters: &[bool]) -> Vec<bool> {
+fn first_ticks(entry: &ExtensionEntry, choice: &ExtensionChoice, groups: &[TargetGroup], rasters: &[bool]) -> Vec<bool> {
     let options = form::options_of(&(entry.options)(), &choice.typed).unwrap_or_default();
-    let files = |group: &Group| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
+    let files = |group: &TargetGroup| group.kind == SampleKind::File && targets::takes(entry, &options, SampleKind::File);
     match (entry.scope, entry.name) {
-        (Scope::Collection, _) => vec![false; groups.len()],
-        (Scope::Sample, name) if name != "split" => {
+        (ExtensionScope::Collection, _) => vec![false; groups.len()],
+        (ExtensionScope::Sample, name) if name != "split" => {
             let all = !targets::needs_raster(entry, &options);
             let is_raster = |place: usize| all || rasters.get(place).copied().unwrap_or(true);
             groups.iter().enumerate().map(|(place, group)| files(group) && is_raster(place)).collect()
@@ -163,12 +163,16 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     recipes::ui(ui, cx);
     let state = &mut cx.session.extensions;
     let wanted = state.filter.trim().to_lowercase();
-    let entries: Vec<Entry> = state.registry.entries().to_vec();
+    let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
     ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        let scopes = [(Scope::Sample, tr!("Sample")), (Scope::Tortilla, tr!("Tortilla")), (Scope::Collection, tr!("Collection"))];
+        let scopes = [
+            (ExtensionScope::Sample, tr!("Sample")),
+            (ExtensionScope::Tortilla, tr!("Tortilla")),
+            (ExtensionScope::Collection, tr!("Collection")),
+        ];
         for (scope, title) in scopes {
-            let fits = |entry: &&Entry| {
+            let fits = |entry: &&ExtensionEntry| {
                 let (title, summary) = (crate::text::of(entry.title), crate::text::of(entry.summary));
                 let text = format!("{} {} {} {title} {summary}", entry.name, entry.title, entry.summary).to_lowercase();
                 entry.scope == scope && text.contains(&wanted)
@@ -187,7 +191,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &Entry) {
+fn entry_ui(ui: &mut Ui, state: &mut ExtensionsState, entry: &ExtensionEntry) {
     let t = theme::tokens(ui);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 40.0), Sense::click());
     let focused = state.focus == entry.name;
@@ -236,9 +240,11 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
     let state = &mut cx.session.extensions;
     let groups = state.groups.clone();
-    let entries: Vec<Entry> = state.registry.entries().to_vec();
-    let on = |entry: &&Entry| entry.scope != Scope::Collection && state.choices.get(entry.name).is_some_and(|choice| choice.on);
-    let chosen: Vec<Entry> = entries.iter().filter(on).copied().collect();
+    let entries: Vec<ExtensionEntry> = state.registry.entries().to_vec();
+    let on = |entry: &&ExtensionEntry| {
+        entry.scope != ExtensionScope::Collection && state.choices.get(entry.name).is_some_and(|choice| choice.on)
+    };
+    let chosen: Vec<ExtensionEntry> = entries.iter().filter(on).copied().collect();
     if chosen.is_empty() {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let text = tr!("Tick an extension to choose where it runs.");
@@ -301,12 +307,12 @@ fn targets_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
                 n = paint::grouped(padded),
             ),
         };
-        widgets::note_ui(ui, &widgets::Note::Info(text));
+        widgets::note_ui(ui, &widgets::FieldNote::Info(text));
     });
 }
 
 /// Draws the button that takes low and high from the pixels of the targets, and takes the answer.
-fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &Entry) {
+fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: &ExtensionEntry) {
     let Some(draft) = document.draft() else { return };
     let state = &mut cx.session.extensions;
     if let Some(outcome) = state.range.take() {
@@ -347,7 +353,7 @@ fn range_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, entry: 
         }
     });
     if let Some(error) = &state.range_error {
-        widgets::note_ui(ui, &widgets::Note::Warning(error.clone()));
+        widgets::note_ui(ui, &widgets::FieldNote::Warning(error.clone()));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::extensions::ExtensionCall;
 use crate::folders::config_dir;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::widgets::{self, Button, Note, TextField, note_ui};
+use crate::gui::widgets::{self, Button, FieldNote, TextField, note_ui};
 
 fn folder() -> Option<PathBuf> {
     Some(config_dir()?.join("recipes"))
@@ -92,7 +92,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             }
         });
         if let Some(error) = &state.recipes.error {
-            note_ui(ui, &Note::Error(error.clone()));
+            note_ui(ui, &FieldNote::Error(error.clone()));
         }
     });
     if let Some((name, calls)) = adopted {

@@ -3,41 +3,41 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::form::Typed;
-use super::targets::Group;
+use super::form::TypedOptions;
+use super::targets::TargetGroup;
 use super::{form, targets};
 use crate::error::Result;
-use crate::extensions::{ExtensionCall, Registry, Scope, builtin};
-use crate::gui::document_key::Key;
+use crate::extensions::{ExtensionCall, ExtensionRegistry, ExtensionScope, builtin};
+use crate::gui::document_key::DocumentKey;
 use crate::jobs::AsyncValue;
 
 /// For each group of a draft whether its files may be rasters.
-type RasterGroups = AsyncValue<(Key, Arc<Vec<Group>>), Arc<Vec<bool>>>;
+type RasterGroups = AsyncValue<(DocumentKey, Arc<Vec<TargetGroup>>), Arc<Vec<bool>>>;
 
 /// The user's settings of one extension.
 #[derive(Clone, Debug, Default)]
-pub struct Choice {
+pub struct ExtensionChoice {
     /// Run this extension.
     pub on: bool,
     /// Option values as typed text.
-    pub typed: Typed,
+    pub typed: TypedOptions,
     /// Selected targets: one flag for each group; empty until the groups are computed.
     pub ticked: Vec<bool>,
 }
 
 /// State of the panel. Option values are kept for the next document; the selection is not.
 pub struct ExtensionsState {
-    pub(super) registry: Registry,
+    pub(super) registry: ExtensionRegistry,
     pub(super) filter: String,
     /// Settings by extension name.
-    pub choices: BTreeMap<String, Choice>,
+    pub choices: BTreeMap<String, ExtensionChoice>,
     pub(super) focus: String,
-    pub(super) groups: Arc<Vec<Group>>,
+    pub(super) groups: Arc<Vec<TargetGroup>>,
     /// For each group whether its files may be rasters; empty until it is known.
     pub(super) rasters: Arc<Vec<bool>>,
     pub(super) rasters_read: RasterGroups,
     /// Document and revision for which `groups` was computed.
-    pub(super) made_for: Option<Key>,
+    pub(super) made_for: Option<DocumentKey>,
     /// Replace columns of the same name.
     pub replace: bool,
     /// Run as soon as the example is computed.
@@ -104,8 +104,8 @@ impl ExtensionsState {
         // Consecutive calls of one level share one pass over the pixels.
         let first = |call: &ExtensionCall| self.registry.entries().iter().find(|entry| entry.name == call.extension);
         calls.sort_by_key(|call| match first(call).map(|entry| entry.scope) {
-            Some(Scope::Sample) => (0, call.target.level),
-            Some(Scope::Tortilla) => (1, 0),
+            Some(ExtensionScope::Sample) => (0, call.target.level),
+            Some(ExtensionScope::Tortilla) => (1, 0),
             _ => (2, 0),
         });
         Ok(calls)
@@ -138,7 +138,7 @@ impl ExtensionsState {
     }
 
     /// The groups of the open draft.
-    pub(super) fn groups(&self) -> &Arc<Vec<Group>> {
+    pub(super) fn groups(&self) -> &Arc<Vec<TargetGroup>> {
         &self.groups
     }
 }
@@ -160,7 +160,7 @@ pub struct Added {
 
 /// Result of running the calls over one root.
 #[derive(Clone, Debug, Default)]
-pub struct Example {
+pub struct ExtensionPreview {
     /// The columns, in order.
     pub columns: Vec<Added>,
     /// Id of the root.
@@ -176,7 +176,7 @@ pub struct Example {
 /// State of the example.
 #[derive(Default)]
 pub struct ExampleState {
-    pub(super) slot: AsyncValue<(Key, String, bool), Arc<Example>>,
+    pub(super) slot: AsyncValue<(DocumentKey, String, bool), Arc<ExtensionPreview>>,
 }
 
 /// State of the line that loads and saves recipes (named lists of calls).

@@ -6,27 +6,27 @@ use serde_json::Value as Json;
 
 use crate::draft::PositionState;
 use crate::error::Result;
-use crate::extensions::{Entry, ExtensionCall, Made, Scope, Target, may_be_raster};
-use crate::gui::panels::structure::state::Lens;
+use crate::extensions::{CallTarget, Extension, ExtensionCall, ExtensionEntry, ExtensionScope, may_be_raster};
+use crate::gui::panels::structure::state::StructureSummary;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, SampleKind};
 
 /// Samples that are selected together: those of one level with one parent, or all roots.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct TargetGroup {
     /// The level.
     pub level: usize,
     /// FILEs or FOLDERs.
     pub kind: SampleKind,
     /// Title: `s2 / t00 – t03`.
     pub title: String,
-    /// Patterns of ids for [`Target`].
+    /// Patterns of ids for [`CallTarget`].
     pub positions: Vec<String>,
     /// Number of samples without padding.
     pub samples: u64,
 }
 
-impl Group {
+impl TargetGroup {
     /// Its title in the user's language.
     pub fn shown(&self) -> &str {
         if self.level == 0 { tr!("roots") } else { &self.title }
@@ -34,10 +34,10 @@ impl Group {
 }
 
 /// The groups of a draft, level by level. `roots` is the kind of the roots.
-pub fn groups(lens: &Lens, roots: SampleKind) -> Vec<Group> {
+pub fn groups(lens: &StructureSummary, roots: SampleKind) -> Vec<TargetGroup> {
     let all = lens.total();
     let mut found =
-        vec![Group { level: 0, kind: roots, title: "roots".into(), positions: Vec::new(), samples: all - lens.all_padded() }];
+        vec![TargetGroup { level: 0, kind: roots, title: "roots".into(), positions: Vec::new(), samples: all - lens.all_padded() }];
     let mut below: BTreeMap<(usize, Option<u32>, bool), Vec<u32>> = BTreeMap::new();
     for (index, node) in lens.pattern.iter().enumerate() {
         let key = (node.level, node.parent, node.kind == SampleKind::File);
@@ -53,7 +53,7 @@ pub fn groups(lens: &Lens, roots: SampleKind) -> Vec<Group> {
     found
 }
 
-fn group(lens: &Lens, members: &[u32]) -> Group {
+fn group(lens: &StructureSummary, members: &[u32]) -> TargetGroup {
     let node = members.first().and_then(|&first| lens.pattern.get(first as usize));
     let path = |position: u32| lens.path(position).join("/");
     let first = members.first().map(|&position| lens.path(position).join(" / ")).unwrap_or_default();
@@ -65,7 +65,7 @@ fn group(lens: &Lens, members: &[u32]) -> Group {
         let counts = lens.counts.get(position as usize).copied().unwrap_or_default();
         lens.total() - counts.of(PositionState::Missing) - counts.of(PositionState::Padded)
     };
-    Group {
+    TargetGroup {
         level: node.map_or(0, |node| node.level),
         kind: node.map_or(SampleKind::File, |node| node.kind),
         title,
@@ -75,68 +75,68 @@ fn group(lens: &Lens, members: &[u32]) -> Group {
 }
 
 /// True when an extension applies to samples of this kind.
-pub fn takes(entry: &Entry, options: &Json, kind: SampleKind) -> bool {
+pub fn takes(entry: &ExtensionEntry, options: &Json, kind: SampleKind) -> bool {
     match (entry.scope, (entry.make)(options)) {
-        (Scope::Collection, _) => false,
-        (_, Ok(Made::Sample(extension))) => kind == SampleKind::File || !extension.needs_file(),
-        (Scope::Tortilla, _) => true,
+        (ExtensionScope::Collection, _) => false,
+        (_, Ok(Extension::Sample(extension))) => kind == SampleKind::File || !extension.needs_file(),
+        (ExtensionScope::Tortilla, _) => true,
         // Unknown without its options; most extensions read the file.
         _ => kind == SampleKind::File,
     }
 }
 
 /// True when an extension reads the files as rasters.
-pub fn needs_raster(entry: &Entry, options: &Json) -> bool {
+pub fn needs_raster(entry: &ExtensionEntry, options: &Json) -> bool {
     match (entry.scope, (entry.make)(options)) {
-        (Scope::Sample, Ok(Made::Sample(extension))) => extension.needs_raster(),
+        (ExtensionScope::Sample, Ok(Extension::Sample(extension))) => extension.needs_raster(),
         // Unknown without its options; most extensions read pixels.
-        (Scope::Sample, _) => true,
+        (ExtensionScope::Sample, _) => true,
         _ => false,
     }
 }
 
 /// True when an extension has columns of times and no option says where times come from.
-pub fn lacks_times(entry: &Entry, options: &Json) -> bool {
-    matches!((entry.make)(options), Ok(Made::Sample(extension)) if extension.lacks_times())
+pub fn lacks_times(entry: &ExtensionEntry, options: &Json) -> bool {
+    matches!((entry.make)(options), Ok(Extension::Sample(extension)) if extension.lacks_times())
 }
 
 /// For each group whether its files may be rasters: the first of them is read.
-pub fn raster_groups(dataset: &Dataset, groups: &[Group], ctx: &JobContext) -> Result<Vec<bool>> {
-    let may_be = |group: &Group| {
+pub fn raster_groups(dataset: &Dataset, groups: &[TargetGroup], ctx: &JobContext) -> Result<Vec<bool>> {
+    let may_be = |group: &TargetGroup| {
         ctx.check()?;
-        let target = Target { level: group.level, positions: group.positions.clone() };
+        let target = CallTarget { level: group.level, positions: group.positions.clone() };
         Ok(group.kind == SampleKind::Folder || may_be_raster(dataset, &target))
     };
     groups.iter().map(may_be).collect()
 }
 
 /// The calls of one extension for the selected groups: one a level; none has a target for collection extensions.
-pub fn calls(entry: &Entry, options: &Json, groups: &[Group], ticked: &[bool]) -> Vec<ExtensionCall> {
+pub fn calls(entry: &ExtensionEntry, options: &Json, groups: &[TargetGroup], ticked: &[bool]) -> Vec<ExtensionCall> {
     let call = |target| ExtensionCall { extension: entry.name.into(), options: options.clone(), target, schema_only: false };
-    if entry.scope == Scope::Collection {
-        return vec![call(Target::default())];
+    if entry.scope == ExtensionScope::Collection {
+        return vec![call(CallTarget::default())];
     }
     let mut calls: Vec<ExtensionCall> = Vec::new();
     let levels = groups.iter().map(|group| group.level).max().map_or(0, |level| level + 1);
     for level in 0..levels {
-        let here: Vec<(&Group, bool)> =
+        let here: Vec<(&TargetGroup, bool)> =
             groups.iter().zip(ticked).filter(|(group, _)| group.level == level).map(|(group, on)| (group, *on)).collect();
-        let chosen: Vec<&Group> = here.iter().filter(|(_, on)| *on).map(|(group, _)| *group).collect();
+        let chosen: Vec<&TargetGroup> = here.iter().filter(|(_, on)| *on).map(|(group, _)| *group).collect();
         if chosen.is_empty() {
             continue;
         }
         // A call for every FILE of a level needs no patterns.
-        let files = |group: &Group| group.kind == SampleKind::File;
+        let files = |group: &TargetGroup| group.kind == SampleKind::File;
         let whole = level == 0 || here.iter().all(|(group, on)| files(group) == *on);
         let positions = if whole { Vec::new() } else { chosen.iter().flat_map(|group| group.positions.clone()).collect() };
-        calls.push(call(Target { level, positions }));
+        calls.push(call(CallTarget { level, positions }));
     }
     calls
 }
 
 /// The groups that a call's target selects, to show a recipe.
-pub fn ticked(groups: &[Group], target: &Target) -> Vec<bool> {
-    let means = |group: &Group| {
+pub fn ticked(groups: &[TargetGroup], target: &CallTarget) -> Vec<bool> {
+    let means = |group: &TargetGroup| {
         let named = !group.positions.is_empty() && group.positions.iter().all(|position| target.positions.contains(position));
         group.level == target.level
             && match target.positions.is_empty() {
@@ -166,11 +166,11 @@ mod tests {
         let scene = |id: &str| Sample::folder(id, Tortilla::new(vec![file("image", &image), file("caption", &text)]));
         let data = Dataset { root: Tortilla::new(vec![scene("a"), scene("b")]).into(), ..Dataset::default() };
         let structure = Structure::of(&data);
-        let lens = Lens {
+        let lens = StructureSummary {
             pattern: structure.pattern().to_vec(),
             counts: structure.position_counts(),
             roots: structure.root_counts(),
-            ..Lens::default()
+            ..StructureSummary::default()
         };
         let groups = groups(&lens, SampleKind::Folder);
         let titles: Vec<&str> = groups.iter().map(|group| group.title.as_str()).collect();
@@ -184,7 +184,7 @@ mod tests {
         assert!(!needs("split", serde_json::json!({"value": "train"})));
     }
 
-    fn lens() -> Lens {
+    fn lens() -> StructureSummary {
         let file = |id: &str| Sample::file(id, "/x", 1);
         let scene = |id: &str, times: usize| {
             let s2 = Sample::folder("s2", Tortilla::new((0..times).map(|n| file(&format!("t{n}"))).collect()));
@@ -192,11 +192,11 @@ mod tests {
         };
         let data = Dataset { root: Tortilla::new(vec![scene("a", 3), scene("b", 3), scene("c", 2)]).into(), ..Dataset::default() };
         let structure = Structure::of(&data);
-        Lens {
+        StructureSummary {
             pattern: structure.pattern().to_vec(),
             counts: structure.position_counts(),
             roots: structure.root_counts(),
-            ..Lens::default()
+            ..StructureSummary::default()
         }
     }
 
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(titles, ["roots", "s2", "dem", "label", "s2 / t0 – t2"]);
         assert_eq!(groups[4].samples, 8);
         for (ids, group) in [(&["a", "s2", "t1"][..], 4), (&["b", "dem"], 2)] {
-            let target = Target { level: groups[group].level, positions: groups[group].positions.clone() };
+            let target = CallTarget { level: groups[group].level, positions: groups[group].positions.clone() };
             assert!(target.names(ids));
         }
     }
@@ -220,8 +220,8 @@ mod tests {
         let some = [false, false, false, true, true];
         let made = calls(stac, &Json::Null, &groups, &some);
         assert_eq!(made.len(), 2);
-        assert_eq!(made[0].target, Target { level: 1, positions: vec!["*/label".into()] });
-        assert_eq!(made[1].target, Target { level: 2, positions: Vec::new() });
+        assert_eq!(made[0].target, CallTarget { level: 1, positions: vec!["*/label".into()] });
+        assert_eq!(made[1].target, CallTarget { level: 2, positions: Vec::new() });
         let back: Vec<Vec<bool>> = made.iter().map(|call| ticked(&groups, &call.target)).collect();
         assert_eq!(back, [[false, false, false, true, false], [false, false, false, false, true]]);
         assert!(takes(stac, &Json::Null, SampleKind::File) && !takes(stac, &Json::Null, SampleKind::Folder));

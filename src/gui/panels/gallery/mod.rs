@@ -16,13 +16,14 @@ use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, EmptyState, RowsOutput, Segment, VirtualRows, paint};
 use crate::gui::{filters, icons};
 use crate::jobs::JobContext;
 use crate::model::is_padding;
 use crate::raster::Preset;
 use crate::studio::{Document, RowRef};
-use pictures::{Pictures, Shown, ThumbnailBands};
+use pictures::{CardState, Pictures, ThumbnailBands};
 use state::GalleryState;
 
 const CAPTION: f32 = 24.0;
@@ -53,9 +54,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.gallery;
     let mut order: Option<Arc<Vec<u32>>> = None;
     if let (Some(column), Some(open)) = (state.sort.clone(), document.opened()) {
-        let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+        let of = kept.as_ref().map(ValueId::of);
         let (reader, kept, name) = (open.reader.clone(), kept.clone(), column.clone());
-        state.order.update(cx.jobs, (key, of, column.clone()), tr!("Sort"), move |ctx| {
+        state.order.update(cx.jobs, (key, of.clone(), column.clone()), tr!("Sort"), move |ctx| {
             let rows = kept.as_ref().and_then(|kept| kept.rows(0));
             sorted(reader.as_ref(), &name, rows, ctx).map(Arc::new)
         });
@@ -341,19 +342,19 @@ fn card_ui(
             paint::icon(&painter, picture.center(), icons::FILE, 20.0, t.txd);
         }
         Some(file) => match pictures.get(ui.ctx(), file, bands) {
-            Shown::Picture(texture) => crate::gui::panels::preview::siblings::picture(&painter, picture, texture),
-            Shown::Waiting => {
+            CardState::Picture(texture) => crate::gui::panels::preview::siblings::picture(&painter, picture, texture),
+            CardState::Waiting => {
                 painter.rect_filled(picture, 4, t.bg2);
                 paint::icon(&painter, picture.center() - vec2(0.0, 8.0), icons::CIRCLE_NOTCH, 16.0, t.tx3);
                 let line = Rect::from_center_size(picture.center() + vec2(0.0, 12.0), vec2(picture.width() - 8.0, 16.0));
                 paint::text_center(&painter, line, tr!("reading"), font::regular(11.0), t.tx3);
             }
-            Shown::File(tile) => {
+            CardState::File(tile) => {
                 let kind = crate::text::of(tile.kind);
                 ui.ctx().accesskit_node_builder(response.id, |node| node.set_description(kind));
                 tile_ui(&painter, t, picture, tile, document.id(file).unwrap_or_default());
             }
-            Shown::Failed(why) => {
+            CardState::Failed(why) => {
                 let why = why.to_owned();
                 failed_ui(ui, pictures, file, bands, picture, &why);
             }
@@ -394,7 +395,7 @@ fn card_ui(
 }
 
 /// A file without a picture: its kind, first lines and size.
-fn tile_ui(painter: &egui::Painter, t: &theme::Tokens, picture: Rect, tile: &pictures::FileTile, id: &str) {
+fn tile_ui(painter: &egui::Painter, t: &theme::ThemeTokens, picture: Rect, tile: &pictures::FileTile, id: &str) {
     let painter = painter.with_clip_rect(painter.clip_rect().intersect(picture));
     if tile.size == 0 {
         painter.extend(egui::Shape::dashed_line(

@@ -11,7 +11,7 @@ use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
 use crate::model::AssetPath;
 use crate::ops::{Thumbnail, ThumbnailRequest, thumbnail};
-use crate::raster::{BandChoice, ColourMap, Limits, Preset, RasterInfo, claims_raster, describe};
+use crate::raster::{BandChoice, ColourMap, Preset, RasterInfo, StretchLimits, claims_raster, describe};
 use crate::studio::{Document, RowRef};
 
 /// Side of a thumbnail, in pixels.
@@ -50,10 +50,10 @@ impl ThumbnailBands {
     }
 }
 
-type Name = (RowRef, ThumbnailBands);
+type CardName = (RowRef, ThumbnailBands);
 
 /// Contents of a card.
-enum Picture {
+enum CardPicture {
     /// A picture of a raster.
     Raster(Thumbnail),
     /// A file without a picture.
@@ -79,8 +79,8 @@ impl FileTile {
     }
 }
 
-struct Made {
-    outcome: Result<Picture, String>,
+struct MadePicture {
+    outcome: Result<CardPicture, String>,
     /// True for a transient error: retried when the card becomes visible again.
     passing: bool,
     /// True when the card has been visible since.
@@ -92,7 +92,7 @@ struct Made {
 }
 
 /// State of a card's thumbnail.
-pub enum Shown<'a> {
+pub enum CardState<'a> {
     /// The picture.
     Picture(&'a TextureHandle),
     /// A file without a picture.
@@ -107,14 +107,14 @@ pub enum Shown<'a> {
 #[derive(Default)]
 pub struct Pictures {
     cache: Option<PathBuf>,
-    made: HashMap<Name, Made>,
-    running: Vec<(Name, AsyncValue<(), Picture>)>,
-    now: Vec<Name>,
-    soon: VecDeque<Name>,
-    asked: HashSet<Name>,
+    made: HashMap<CardName, MadePicture>,
+    running: Vec<(CardName, AsyncValue<(), CardPicture>)>,
+    now: Vec<CardName>,
+    soon: VecDeque<CardName>,
+    asked: HashSet<CardName>,
     frame: u64,
     uploads: usize,
-    shared: Option<Vec<Limits>>,
+    shared: Option<Vec<StretchLimits>>,
     told_from: usize,
     stretch: u64,
     is_shared: bool,
@@ -123,7 +123,7 @@ pub struct Pictures {
 }
 
 /// True when two pictures can share a stretch: in each band the two ranges of values overlap by at least a tenth of the larger one.
-fn alike_limits(one: &[Limits], other: &[Limits]) -> bool {
+fn alike_limits(one: &[StretchLimits], other: &[StretchLimits]) -> bool {
     one.iter().zip(other).all(|(a, b)| {
         let common = a.high.min(b.high) - a.low.max(b.low);
         let larger = (a.high - a.low).max(b.high - b.low);
@@ -172,7 +172,7 @@ impl Pictures {
             self.asked.remove(name);
             let passing = outcome.as_ref().is_err_and(Error::is_passing);
             let outcome = outcome.map_err(|error| error.summary().to_owned());
-            let made = Made { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame };
+            let made = MadePicture { outcome, passing, seen: false, texture: None, stretch: 0, used: self.frame };
             self.made.insert(name.clone(), made);
             false
         });
@@ -182,7 +182,7 @@ impl Pictures {
     /// Computes the shared stretch: the median limits of the first thumbnails. It becomes fixed, so that the gallery does not flicker.
     fn tell_shared(&mut self) {
         let rasters = self.made.values().filter_map(|made| match &made.outcome {
-            Ok(Picture::Raster(thumb)) if !thumb.limits.is_empty() => Some(thumb),
+            Ok(CardPicture::Raster(thumb)) if !thumb.limits.is_empty() => Some(thumb),
             _ => None,
         });
         let ready: Vec<&Thumbnail> = rasters.collect();
@@ -199,9 +199,9 @@ impl Pictures {
         let limits = (0..bands).map(|band| {
             let mut lows: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].low).collect();
             let mut highs: Vec<f64> = alike.iter().map(|thumb| thumb.limits[band].high).collect();
-            Limits { low: middle(&mut lows), high: middle(&mut highs) }
+            StretchLimits { low: middle(&mut lows), high: middle(&mut highs) }
         });
-        let limits: Vec<Limits> = limits.collect();
+        let limits: Vec<StretchLimits> = limits.collect();
         let unlike = ready.iter().filter(|thumb| thumb.bands() != bands || !alike_limits(&thumb.limits, &limits)).count();
         self.is_alike = unlike * UNLIKE <= ready.len();
         self.shared = Some(limits);
@@ -210,17 +210,17 @@ impl Pictures {
     }
 
     /// The thumbnail of a file; queued with priority if missing.
-    pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &ThumbnailBands) -> Shown<'_> {
+    pub fn get(&mut self, ctx: &Context, file: RowRef, bands: &ThumbnailBands) -> CardState<'_> {
         let name = (file, bands.clone());
         if !self.made.contains_key(&name) {
             self.now.push(name);
-            return Shown::Waiting;
+            return CardState::Waiting;
         }
         let (stretch, shared) = (self.stretch, self.shared.as_deref().filter(|_| self.is_shared));
-        let Some(made) = self.made.get_mut(&name) else { return Shown::Waiting };
+        let Some(made) = self.made.get_mut(&name) else { return CardState::Waiting };
         (made.used, made.seen) = (self.frame, true);
         let stale = made.texture.is_none() || made.stretch != stretch;
-        if let Ok(Picture::Raster(thumb)) = &made.outcome
+        if let Ok(CardPicture::Raster(thumb)) = &made.outcome
             && stale
             && self.uploads < UPLOADS
         {
@@ -233,10 +233,10 @@ impl Pictures {
             }
         }
         match (&made.outcome, &made.texture) {
-            (Err(why), _) => Shown::Failed(why),
-            (Ok(Picture::File(tile)), _) => Shown::File(tile),
-            (Ok(_), Some(texture)) => Shown::Picture(texture),
-            (Ok(_), None) => Shown::Waiting,
+            (Err(why), _) => CardState::Failed(why),
+            (Ok(CardPicture::File(tile)), _) => CardState::File(tile),
+            (Ok(_), Some(texture)) => CardState::Picture(texture),
+            (Ok(_), None) => CardState::Waiting,
         }
     }
 
@@ -255,10 +255,10 @@ impl Pictures {
 
     /// Starts the next jobs, and cancels those no longer wanted.
     pub fn work(&mut self, jobs: &Jobs, document: &Document) {
-        let wanted: HashSet<&Name> = self.now.iter().chain(&self.soon).collect();
+        let wanted: HashSet<&CardName> = self.now.iter().chain(&self.soon).collect();
         self.running.retain(|(name, _)| wanted.contains(name));
         self.asked = self.running.iter().map(|(name, _)| name.clone()).collect();
-        let next: Vec<Name> =
+        let next: Vec<CardName> =
             self.now.iter().chain(&self.soon).filter(|name| !self.asked.contains(name)).take(AT_ONCE).cloned().collect();
         for name in next.into_iter().take(AT_ONCE.saturating_sub(self.running.len())) {
             let place = document.raster_later(name.0);
@@ -269,7 +269,7 @@ impl Pictures {
                 let (source, size) = place()?;
                 ctx.check()?;
                 if size == 0 {
-                    return Ok(Picture::File(FileTile { kind: tr!("Empty slot (padding)"), lines: Vec::new(), size }));
+                    return Ok(CardPicture::File(FileTile { kind: tr!("Empty slot (padding)"), lines: Vec::new(), size }));
                 }
                 let asset = source.asset().clone();
                 let make = || {
@@ -283,9 +283,9 @@ impl Pictures {
                 match make() {
                     // A file with the name of a raster that can't be opened is damaged; other files have no picture.
                     Err(error) if !named_raster && matches!(error.kind(), Kind::Format | Kind::Unsupported) => {
-                        FileTile::read(&asset, size).map(Picture::File)
+                        FileTile::read(&asset, size).map(CardPicture::File)
                     }
-                    made => made.map(Picture::Raster),
+                    made => made.map(CardPicture::Raster),
                 }
             });
             self.asked.insert(name.clone());

@@ -3,14 +3,15 @@
 use std::sync::Arc;
 
 use super::pictures::Pictures;
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::raster::Preset;
 
 /// State of the panel.
 pub struct GalleryState {
-    pub(super) made_for: Option<Key>,
+    pub(super) made_for: Option<DocumentKey>,
     /// The file shown of each sample, as positions below level 0.
     pub(super) file: Vec<u32>,
     pub(super) files: Vec<(Vec<u32>, String)>,
@@ -19,7 +20,7 @@ pub struct GalleryState {
     pub(super) shared: Option<bool>,
     pub(super) size: f32,
     pub(super) sort: Option<String>,
-    pub(super) order: AsyncValue<(Key, usize, String), Arc<Vec<u32>>>,
+    pub(super) order: AsyncValue<(DocumentKey, Option<ValueId>, String), Arc<Vec<u32>>>,
     pub(super) scroll: RowScroll,
     /// Columns shown on the thumbnail and below it.
     pub(super) captions: [Option<String>; 2],

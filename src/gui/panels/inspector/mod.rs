@@ -8,20 +8,20 @@ use egui::{Frame, Id, Key, Margin, ScrollArea, Ui, vec2};
 use crate::draft::Edit;
 use crate::error::{Error, Result};
 use crate::gui::action::Action;
-use crate::gui::document_key::{Key as DocumentKey, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, Mark, Note, TextField, Tone, note_ui, paint};
+use crate::gui::widgets::{self, Button, EmptyState, FieldNote, StatusMark, TextField, Tone, note_ui, paint};
 use crate::model::{FieldSpec, IdFault, Payload, SampleKind, Value, check_sample_id, dtype_name, is_padding};
 use crate::raster::{LayerInfo, RasterInfo, describe_variable};
 use crate::studio::{Command, Document, DocumentId, RowRef};
-use state::{Asset, SampleState};
+use state::{AssetFacts, SampleState};
 
 impl SampleState {
     /// Storage of the selected sample, once known.
-    pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<Asset>> {
+    pub fn asset(&self, key: DocumentKey, at: RowRef) -> Option<&Result<AssetFacts>> {
         self.asset.get(&(key, at, self.variable.clone()))
     }
 }
@@ -50,11 +50,11 @@ pub fn read_header(cx: &mut PanelContext<'_>, document: &Document, at: RowRef) {
     cx.session.sample.asset.update(cx.jobs, (key, at, variable.clone()), tr!("Preview headers"), move |_| {
         let (named, size) = place()?;
         if size == 0 {
-            return Ok(Asset { source: named, size, raster: Err(Error::usage("this sample is empty")) });
+            return Ok(AssetFacts { source: named, size, raster: Err(Error::usage("this sample is empty")) });
         }
         Ok(match describe_variable(named.clone(), variable) {
-            Ok((source, info)) => Asset { source, size, raster: Ok(info) },
-            Err(error) => Asset { source: named, size, raster: Err(error) },
+            Ok((source, info)) => AssetFacts { source, size, raster: Ok(info) },
+            Err(error) => AssetFacts { source: named, size, raster: Err(error) },
         })
     });
 }
@@ -139,8 +139,8 @@ fn sample_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Ro
             widgets::badge(ui, Tone::Neutral, Some(icons::CIRCLE_DASHED), tr!("Padded"));
         }
         match cx.session.marks.worst(Some(at)) {
-            Mark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Has errors"))),
-            Mark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), tr!("Has warnings"))),
+            StatusMark::Error => drop(widgets::badge(ui, Tone::Error, Some(icons::WARNING_OCTAGON), tr!("Has errors"))),
+            StatusMark::Warning => drop(widgets::badge(ui, Tone::Warning, Some(icons::WARNING), tr!("Has warnings"))),
             _ => {}
         }
     });
@@ -240,8 +240,8 @@ fn note_focus(cx: &mut PanelContext<'_>, response: &egui::Response, name: &str) 
 fn rename_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, id: &str) {
     let typed = cx.session.sample.typed.entry("\0id".to_owned()).or_insert_with(|| id.to_owned());
     let note = match check_sample_id(typed) {
-        Err(fault) if typed != id => Note::Error(id_fault_text(fault)),
-        _ => Note::None,
+        Err(fault) if typed != id => FieldNote::Error(id_fault_text(fault)),
+        _ => FieldNote::None,
     };
     let field =
         TextField::new("id", typed).id(field_id(cx.session.serial, at, "sample-id")).name(tr!("Sample id")).mono().note(note);
@@ -282,7 +282,10 @@ fn findings_ui(ui: &mut Ui, cx: &PanelContext<'_>, at: RowRef) {
     let here = cx.studio.report().findings.iter().filter(|finding| crate::gui::sample_status::finding_sample(finding) == Some(at));
     for finding in here.take(5) {
         let text = finding.message.clone();
-        note_ui(ui, &if finding.severity == crate::model::Severity::Error { Note::Error(text) } else { Note::Warning(text) });
+        note_ui(
+            ui,
+            &if finding.severity == crate::model::Severity::Error { FieldNote::Error(text) } else { FieldNote::Warning(text) },
+        );
     }
 }
 
@@ -338,9 +341,9 @@ fn field_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
     let note = match &parsed {
         Err(wanted) => {
             let wanted = crate::text::of(wanted);
-            Note::Error(tr!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.", typed, wanted))
+            FieldNote::Error(tr!("\"{typed}\" is no {wanted}. Type a {wanted}, or leave it empty.", typed, wanted))
         }
-        Ok(_) => Note::None,
+        Ok(_) => FieldNote::None,
     };
     let mut response = None;
     Frame::NONE.inner_margin(Margin::symmetric(12, 3)).show(ui, |ui| {
@@ -401,7 +404,7 @@ fn asset_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
 }
 
 fn message_ui(ui: &mut Ui, text: &str) {
-    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &Note::Warning(text.to_owned())));
+    Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| note_ui(ui, &FieldNote::Warning(text.to_owned())));
 }
 
 fn raster_ui(ui: &mut Ui, info: &RasterInfo) {

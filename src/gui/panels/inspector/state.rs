@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
 use crate::jobs::AsyncValue;
 use crate::raster::{RasterInfo, RasterSource};
 use crate::studio::RowRef;
 
 /// Storage and raster header of a sample.
-pub struct Asset {
+pub struct AssetFacts {
     /// Location of the bytes.
     pub source: RasterSource,
     /// Size in bytes.
@@ -25,7 +25,7 @@ type AssetKey = (DocumentKey, RowRef, Option<Arc<str>>);
 /// State of the panel.
 #[derive(Default)]
 pub struct SampleState {
-    pub(super) asset: AsyncValue<AssetKey, Asset>,
+    pub(super) asset: AsyncValue<AssetKey, AssetFacts>,
     /// The variable that was chosen for viewing; of files that lack it, the one that the dataset names is read.
     pub variable: Option<Arc<str>>,
     pub(super) typed: HashMap<String, String>,

@@ -141,13 +141,13 @@ pub fn bar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::state::Rates;
+    use super::state::JobRates;
     use super::*;
 
     #[test]
     fn rates_are_bytes_where_there_are_any() {
-        let mut rates = Rates::default();
-        let look = |rates: &mut Rates, at: f64, done: u64, bytes: u64| {
+        let mut rates = JobRates::default();
+        let look = |rates: &mut JobRates, at: f64, done: u64, bytes: u64| {
             rates.look(Duration::from_secs_f64(at), &Progress { done, bytes, ..Progress::default() });
         };
         look(&mut rates, 0.0, 0, 0);

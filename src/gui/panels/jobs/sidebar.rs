@@ -3,8 +3,8 @@
 use egui::{Frame, Margin, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, vec2};
 use egui_plot::{Line, PlotPoints};
 
-use super::state::Rates;
-use crate::extensions::{ExtensionCall, Failure, Target};
+use super::state::JobRates;
+use crate::extensions::{CallTarget, ExtensionCall, Failure};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
@@ -30,7 +30,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, running: &[JobView]) {
     });
 }
 
-fn throughput_ui(ui: &mut Ui, rates: &Rates) {
+fn throughput_ui(ui: &mut Ui, rates: &JobRates) {
     let t = theme::tokens(ui);
     let text = |rate: f64| match rates.of_bytes {
         true => format!("{}/s", paint::bytes(rate as u64)),
@@ -122,7 +122,7 @@ fn retry_of(calls: &[ExtensionCall], failures: &[Failure]) -> Vec<ExtensionCall>
                 let Some(call) = calls.iter().find(|call| call.extension == failure.extension && call.target.level == level) else {
                     continue;
                 };
-                again.push(ExtensionCall { target: Target { level, positions: vec![position] }, ..call.clone() });
+                again.push(ExtensionCall { target: CallTarget { level, positions: vec![position] }, ..call.clone() });
             }
         }
     }
@@ -138,7 +138,7 @@ mod tests {
     fn only_what_failed_is_tried_again() {
         let call = |extension: &str, level| ExtensionCall {
             extension: extension.into(),
-            target: Target { level, positions: Vec::new() },
+            target: CallTarget { level, positions: Vec::new() },
             ..ExtensionCall::default()
         };
         let failure = |extension: &str, ids: &[&str]| Failure {
@@ -150,7 +150,7 @@ mod tests {
         let failures = [failure("stats", &["a", "x"]), failure("stats", &["b", "x"]), failure("stac", &["a"])];
         let again = retry_of(&[call("stac", 0), call("stats", 1), call("histogram", 1)], &failures);
         assert_eq!(again.len(), 2);
-        assert_eq!(again[0].target, Target { level: 1, positions: vec!["a/x".into(), "b/x".into()] });
+        assert_eq!(again[0].target, CallTarget { level: 1, positions: vec!["a/x".into(), "b/x".into()] });
         assert!(again[0].target.names(&["b", "x"]) && !again[0].target.names(&["c", "x"]));
     }
 
@@ -166,7 +166,7 @@ mod tests {
                 .build_ui(|ui| {
                     ui.painter().rect_filled(ui.max_rect(), 0, theme::tokens(ui).bg1);
                     let points = (0..120).map(|n| (f64::from(n) / 2.0, 4e7 + 2e7 * (f64::from(n) / 9.0).sin())).collect();
-                    let rates = Rates { of_bytes: true, points, ..Rates::default() };
+                    let rates = JobRates { of_bytes: true, points, ..JobRates::default() };
                     throughput_ui(ui, &rates);
                 });
             let plot = harness.get_by_label_contains("Throughput, mean 4").rect();

@@ -40,7 +40,7 @@ pub struct JobsState {
     pub(super) running: Vec<JobView>,
     pub(super) ended: Vec<Ended>,
     pub(super) ends: Vec<(JobId, End, String)>,
-    pub(super) rates: HashMap<JobId, Rates>,
+    pub(super) rates: HashMap<JobId, JobRates>,
     /// Calls of the running extension runs, for a retry.
     pub(super) extending: Vec<(JobId, Vec<ExtensionCall>)>,
     /// Failures of the last run.
@@ -59,7 +59,7 @@ pub struct FailedRun {
 
 /// Recent throughput of a job.
 #[derive(Default)]
-pub struct Rates {
+pub struct JobRates {
     /// Points of (seconds since the start, bytes or steps a second).
     pub points: Vec<(f64, f64)>,
     /// True when the rate counts bytes.
@@ -67,7 +67,7 @@ pub struct Rates {
     pub(super) last: Option<(f64, u64, u64)>,
 }
 
-impl Rates {
+impl JobRates {
     /// Adds a point if [`EVERY_S`] have passed since the last one.
     pub(super) fn look(&mut self, elapsed: Duration, progress: &Progress) {
         let now = elapsed.as_secs_f64();
@@ -110,7 +110,7 @@ impl JobsState {
     }
 
     /// Throughput of a job.
-    pub fn rates(&self, job: JobId) -> Option<&Rates> {
+    pub fn rates(&self, job: JobId) -> Option<&JobRates> {
         self.rates.get(&job)
     }
 

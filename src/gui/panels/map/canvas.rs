@@ -7,16 +7,17 @@ use egui::{
     vec2,
 };
 
-use super::state::{Drag, Mode, Placed};
+use super::state::{Drag, DragMode, PlacedMesh};
 use crate::gui::action::Action;
 use crate::gui::filters::{self, FilterKey};
 use crate::gui::icons;
 use crate::gui::map::{
-    Base, Ink, MapView, Scene, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of,
+    BaseMap, Ink, MapScene, MapView, SceneRequest, around_pole, base_of, bucket_of, lat_of, lon_of, scene_of, wrapped, x_of, y_of,
 };
 use crate::gui::outline::ancestors;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, paint};
 use crate::ops::OutlineKind;
 use crate::query::Filter;
@@ -74,7 +75,7 @@ fn navigate(ui: &Ui, cx: &mut PanelContext<'_>, response: &Response, rect: Rect)
     if response.clicked() || response.drag_started() {
         response.request_focus();
     }
-    if response.dragged() && state.drag.is_none() && state.mode == Mode::Pan {
+    if response.dragged() && state.drag.is_none() && state.mode == DragMode::Pan {
         let delta = response.drag_delta();
         view.middle[0] -= f64::from(delta.x) / view.scale;
         view.middle[1] -= f64::from(delta.y) / view.scale;
@@ -116,7 +117,7 @@ fn want_base(cx: &mut PanelContext<'_>, view: &MapView) {
     }
 }
 
-fn base_ui(painter: &Painter, t: &Tokens, base: &Base, view: &MapView, rect: Rect) {
+fn base_ui(painter: &Painter, t: &ThemeTokens, base: &BaseMap, view: &MapView, rect: Rect) {
     let [_, top, _, bottom] = view.shown(rect.size());
     let mut land = Mesh::default();
     let mut coasts: Vec<Shape> = Vec::new();
@@ -163,7 +164,7 @@ fn coast(shapes: &mut Vec<Shape>, points: impl Iterator<Item = Pos2>, rect: Rect
 }
 
 /// Draws the graticule, with labels at the left and lower edge.
-fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
+fn graticule_ui(painter: &Painter, t: &ThemeTokens, view: &MapView, rect: Rect) {
     let [left, top, right, bottom] = view.shown(rect.size());
     let degrees = lon_of(right) - lon_of(left);
     let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 45.0];
@@ -206,22 +207,15 @@ fn graticule_ui(painter: &Painter, t: &Tokens, view: &MapView, rect: Rect) {
 }
 
 /// Requests a scene when the present one no longer covers the view; one job at a time.
-fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2) {
+fn want_scene(cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, size: Vec2) {
     let state = &mut cx.session.map;
     let Some((footprints, projected)) = state.places().cloned() else { return };
     let kept = cx.studio.kept().cloned();
     let classes = state.classes().cloned();
-    let address = |at: Option<usize>| at.unwrap_or(0);
     let density = state.is_density();
-    let of = (
-        Arc::as_ptr(&footprints) as usize,
-        address(kept.as_ref().map(|kept| Arc::as_ptr(kept) as usize)),
-        // Address 1 is never that of classes.
-        address(classes.as_ref().map(|classes| Arc::as_ptr(classes) as usize)) + usize::from(density),
-        t.dark,
-    );
+    let of = (ValueId::of(&footprints), kept.as_ref().map(ValueId::of), classes.as_ref().map(ValueId::of), (density, t.dark));
     let sizes = [size.x as u32, size.y as u32];
-    let made = state.scene_key.filter(|made| (made.0, made.1, made.2, made.3) == of && made.5 == sizes);
+    let made = state.scene_key.as_ref().filter(|made| made.0 == of && made.2 == sizes);
     let fits = made.and(state.scene.latest()).and_then(|scene| scene.view).is_some_and(|made| {
         let apart = view.middle[0] - made.middle[0];
         let across = (apart - apart.round()).abs() * view.scale;
@@ -231,17 +225,17 @@ fn want_scene(cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, size: Vec2)
     if fits || state.scene.is_pending() {
         return;
     }
-    let key = (of.0, of.1, of.2, of.3, [view.middle[0].to_bits(), view.middle[1].to_bits(), view.scale.to_bits()], sizes);
+    let key = (of, [view.middle[0].to_bits(), view.middle[1].to_bits(), view.scale.to_bits()], sizes);
     let colours =
         classes.as_ref().map(|classes| (0..classes.legend.len() as u8).map(|class| classes.legend.colour(class, t)).collect());
     let ink = Ink { classes: colours.unwrap_or_else(|| vec![t.accfill]), other: t.ctl, hidden: t.ctl.gamma_multiply(0.7) };
     let request = SceneRequest { footprints, projected, kept, classes, density, view: *view, size, ink };
-    state.scene_key = Some(key);
+    state.scene_key = Some(key.clone());
     state.scene.update(cx.jobs, key, tr!("Footprints"), move |ctx| scene_of(&request, ctx).map(Arc::new));
 }
 
 /// Screen position of a scene's centre, and the scale from its own view to `view`.
-fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
+fn anchor(scene: &MapScene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
     let made = scene.view?;
     let apart = made.middle[0] - view.middle[0];
     let near = [view.middle[0] + apart - apart.round(), made.middle[1]];
@@ -249,11 +243,11 @@ fn anchor(scene: &Scene, view: &MapView, rect: Rect) -> Option<(Pos2, f32)> {
 }
 
 /// The scene's mesh in screen coordinates. Reuses the buffers of the last frame: a million footprints take megabytes.
-fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
-    let address = Arc::as_ptr(scene) as usize;
+fn placed(kept: &mut Option<PlacedMesh>, scene: &Arc<MapScene>, view: &MapView, rect: Rect) -> Arc<Mesh> {
+    let id = ValueId::of(scene);
     let (origin, factor) = anchor(scene, view, rect).unwrap_or((rect.center(), 1.0));
     let mut mesh = match kept.take() {
-        Some((of, at, by, mesh)) if of == address => {
+        Some((of, at, by, mesh)) if of == id => {
             if (at, by) == (origin, factor) {
                 *kept = Some((of, at, by, mesh.clone()));
                 return mesh;
@@ -265,7 +259,7 @@ fn placed(kept: &mut Option<Placed>, scene: &Arc<Scene>, view: &MapView, rect: R
     for (vertex, made) in Arc::make_mut(&mut mesh).vertices.iter_mut().zip(&scene.mesh.vertices) {
         vertex.pos = origin + made.pos.to_vec2() * factor;
     }
-    *kept = Some((address, origin, factor, mesh.clone()));
+    *kept = Some((id, origin, factor, mesh.clone()));
     mesh
 }
 
@@ -286,7 +280,7 @@ fn is_left(cx: &PanelContext<'_>, at: RowRef) -> bool {
 
 fn selected_ui(
     painter: &Painter,
-    t: &Tokens,
+    t: &ThemeTokens,
     cx: &PanelContext<'_>,
     document: &Document,
     view: &MapView,
@@ -342,11 +336,11 @@ pub fn bbox_of([left, top, right, bottom]: [f64; 4]) -> [f64; 4] {
     [round(west), round(lat_of(bottom)), round(east), round(lat_of(top))]
 }
 
-fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: Rect, response: &Response) {
+fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, view: &MapView, rect: Rect, response: &Response) {
     let pointer = response.interact_pointer_pos().map(|at| view.plane(rect, at));
     // A drag starts a box in draw mode, or while Shift is held.
     let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
-    let draws = is_filtered && (cx.session.map.mode == Mode::Draw || ui.input(|input| input.modifiers.shift));
+    let draws = is_filtered && (cx.session.map.mode == DragMode::Draw || ui.input(|input| input.modifiers.shift));
     let near = filter_box(cx).and_then(|bounds| {
         let at = response.hover_pos().or(response.interact_pointer_pos())?;
         edges_at(view, rect, bounds, at).map(|edges| (edges, bounds))
@@ -388,7 +382,7 @@ fn box_ui(ui: &Ui, cx: &mut PanelContext<'_>, t: &Tokens, view: &MapView, rect: 
             let geometry_column = cx.session.map.source.clone();
             let filter = Filter { geometry_column, ..Filter::bbox(bbox_of(drawn)) };
             filters::set(cx, FilterKey::Box, Some(filter.at_level(level)));
-            cx.session.map.mode = Mode::Pan;
+            cx.session.map.mode = DragMode::Pan;
         }
         return;
     }
@@ -451,7 +445,15 @@ fn edges_at(view: &MapView, rect: Rect, bounds: [f64; 4], at: Pos2) -> Option<[b
 }
 
 /// Handles hover and click on footprints.
-fn point(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, scene: &Scene, view: &MapView, rect: Rect, response: &Response) {
+fn point(
+    ui: &Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    scene: &MapScene,
+    view: &MapView,
+    rect: Rect,
+    response: &Response,
+) {
     let Some(pointer) = response.hover_pos().filter(|_| cx.session.map.drag.is_none()) else { return };
     let t = theme::tokens(ui);
     let painter = ui.painter_at(rect);

@@ -21,7 +21,7 @@ use crate::gui::theme::{self, font, text_style};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::ops::{FootprintRequest, footprint_sources, footprints};
 use crate::studio::{Document, RowRef};
-use state::{MapState, Mode};
+use state::{DragMode, MapState};
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -65,7 +65,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     // Boxes and ranges of time are filters, which a draft does not have.
     let is_filtered = document.opened().is_some();
     if !is_filtered {
-        cx.session.map.mode = Mode::Pan;
+        cx.session.map.mode = DragMode::Pan;
     }
     toolbar_ui(ui, cx, &own, &sources, levels, is_filtered);
     if is_filtered {
@@ -111,8 +111,8 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
             ui.spacing_mut().item_spacing.x = 6.0;
             let state = &mut cx.session.map;
             let modes = [
-                Segment::new(Mode::Pan, tr!("Pan")).icon(icons::HAND, None),
-                Segment::new(Mode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
+                Segment::new(DragMode::Pan, tr!("Pan")).icon(icons::HAND, None),
+                Segment::new(DragMode::Draw, tr!("Draw box")).icon(icons::BOUNDING_BOX, None),
             ];
             if is_filtered {
                 widgets::segmented(ui, "map-mode", &mut state.mode, &modes);
@@ -144,11 +144,12 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, columns: &[String], source
                 }
             }
             let shown = state.rasters.shown;
-            let button = Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != raster_state::Shown::Nothing);
+            let button =
+                Button::icon_only(icons::IMAGE, tr!("Rasters on the map")).selected(shown != raster_state::ShownRasters::Nothing);
             let button = ui.add(button.tooltip(tr!("Draw the selected raster in its place")));
             Popup::menu(&button).show(|ui| {
                 ui.spacing_mut().item_spacing.y = 0.0;
-                for choice in raster_state::Shown::ALL {
+                for choice in raster_state::ShownRasters::ALL {
                     let icon = if choice == shown { icons::CHECK } else { "" };
                     if widgets::menu_entry(ui, icon, choice.text(), "", None).clicked() {
                         state.rasters.show(choice);
@@ -262,7 +263,7 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
     let is_filtered = cx.document().is_some_and(|document| document.opened().is_some());
     let state = &mut cx.session.map;
     if draw && is_filtered {
-        state.mode = Mode::Draw;
+        state.mode = DragMode::Draw;
     }
     if fit {
         state.view = None;
@@ -273,8 +274,8 @@ pub fn keys(ui: &Ui, cx: &mut PanelContext<'_>) {
         view.scale *= 1.6_f64.powi(zoom);
     }
     if clear {
-        if state.mode == Mode::Draw || state.drag.is_some() {
-            (state.mode, state.drag) = (Mode::Pan, None);
+        if state.mode == DragMode::Draw || state.drag.is_some() {
+            (state.mode, state.drag) = (DragMode::Pan, None);
         } else {
             filters::set(cx, FilterKey::Box, None);
         }

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use egui::TextureHandle;
 
-use crate::gui::document_key::Key;
-use crate::jobs::{AsyncValue, State};
+use crate::gui::document_key::DocumentKey;
+use crate::jobs::{AsyncState, AsyncValue};
 use crate::raster::Rgba;
 use crate::studio::RowRef;
 
 /// Which rasters are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
+pub enum ShownRasters {
     /// None.
     #[default]
     Nothing,
@@ -22,7 +22,7 @@ pub enum Shown {
     Siblings,
 }
 
-impl Shown {
+impl ShownRasters {
     /// The choices in order.
     pub const ALL: [Self; 3] = [Self::Nothing, Self::Sample, Self::Siblings];
 
@@ -37,7 +37,7 @@ impl Shown {
 }
 
 /// A picture with the coordinates of its grid points.
-pub struct Placed {
+pub struct PlacedPicture {
     pub(super) image: Rgba,
     /// The grid points row by row, in plane coordinates.
     pub(super) grid: Vec<[f64; 2]>,
@@ -45,8 +45,8 @@ pub struct Placed {
 
 /// State of one raster.
 #[derive(Default)]
-pub struct One {
-    pub(super) asked: AsyncValue<(Key, RowRef), Arc<Placed>>,
+pub struct MapRaster {
+    pub(super) asked: AsyncValue<(DocumentKey, RowRef), Arc<PlacedPicture>>,
     pub(super) texture: Option<TextureHandle>,
 }
 
@@ -54,23 +54,23 @@ pub struct One {
 #[derive(Default)]
 pub struct RastersState {
     /// Which are drawn.
-    pub shown: Shown,
+    pub shown: ShownRasters,
     /// Zoom to the selected raster once its location is known.
     pub(super) zooms: bool,
-    pub(super) list: BTreeMap<RowRef, One>,
+    pub(super) list: BTreeMap<RowRef, MapRaster>,
 }
 
 impl RastersState {
     /// Chooses which rasters are drawn; the map zooms to the selected one, which is a dot where all samples fit.
-    pub fn show(&mut self, shown: Shown) {
-        (self.shown, self.zooms) = (shown, shown != Shown::Nothing);
+    pub fn show(&mut self, shown: ShownRasters) {
+        (self.shown, self.zooms) = (shown, shown != ShownRasters::Nothing);
     }
 
     /// Why the selected raster is not on the map.
     pub fn failure(&self, at: Option<RowRef>) -> Option<&str> {
         let one = at.and_then(|at| self.list.get(&at))?;
         match one.asked.state() {
-            State::Failed(error) => Some(error.summary()),
+            AsyncState::Failed(error) => Some(error.summary()),
             _ => None,
         }
     }

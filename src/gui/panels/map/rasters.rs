@@ -6,7 +6,7 @@ use std::sync::Arc;
 use egui::epaint::Vertex;
 use egui::{Color32, Mesh, Painter, Rect, Shape, TextureHandle, Ui, pos2};
 
-use super::raster_state::{Placed, Shown};
+use super::raster_state::{PlacedPicture, ShownRasters};
 use crate::error::{Error, Result};
 use crate::gui::document_key::revision;
 use crate::gui::map::{MapView, x_of, y_of};
@@ -34,9 +34,9 @@ pub fn selected(cx: &PanelContext<'_>, document: &Document) -> Option<RowRef> {
 /// Reads the rasters that are wanted, and draws those that are known; the selected one on top.
 pub fn ui(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, painter: &Painter, view: &MapView, rect: Rect) {
     let shown = cx.session.map.rasters.shown;
-    let at = selected(cx, document).filter(|_| shown != Shown::Nothing);
+    let at = selected(cx, document).filter(|_| shown != ShownRasters::Nothing);
     let Some(at) = at else { return cx.session.map.rasters.list.clear() };
-    let rows = if shown == Shown::Siblings { siblings_of(document, at, MOST) } else { vec![at] };
+    let rows = if shown == ShownRasters::Siblings { siblings_of(document, at, MOST) } else { vec![at] };
     let key = (cx.session.serial, revision(cx.studio));
     let list = &mut cx.session.map.rasters.list;
     list.retain(|row, _| rows.contains(row));
@@ -74,10 +74,10 @@ pub fn ui(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, painter: &Pai
 }
 
 /// Reads a raster in the size of a picture, with the coordinates of its grid.
-fn placed(source: RasterSource, ctx: &JobContext) -> Result<Placed> {
+fn placed(source: RasterSource, ctx: &JobContext) -> Result<PlacedPicture> {
     let image = preview(&PreviewRequest::new(source, (SIDE, SIDE)), ctx)?;
     let grid = grid_of(&image.info).ok_or_else(|| Error::usage("this raster states no place on the Earth"))?;
-    Ok(Placed { image: image.rgba, grid })
+    Ok(PlacedPicture { image: image.rgba, grid })
 }
 
 /// Plane coordinates of a grid over the whole raster; `None` without georeferencing.
@@ -97,12 +97,12 @@ fn grid_of(info: &RasterInfo) -> Option<Vec<[f64; 2]>> {
 }
 
 /// Left, top, right and bottom of the grid.
-fn bounds_of(placed: &Placed) -> [f64; 4] {
+fn bounds_of(placed: &PlacedPicture) -> [f64; 4] {
     let start = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     placed.grid.iter().fold(start, |[left, top, right, bottom], &[x, y]| [left.min(x), top.min(y), right.max(x), bottom.max(y)])
 }
 
-fn mesh(placed: &Placed, texture: &TextureHandle, view: &MapView, rect: Rect) -> Mesh {
+fn mesh(placed: &PlacedPicture, texture: &TextureHandle, view: &MapView, rect: Rect) -> Mesh {
     let middle = placed.grid.iter().map(|at| at[0]).sum::<f64>() / placed.grid.len().max(1) as f64;
     let turn = -(middle - view.middle[0]).round();
     let mut mesh = Mesh::with_texture(texture.id());

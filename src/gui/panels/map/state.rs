@@ -5,8 +5,9 @@ use std::sync::Arc;
 use egui::{Mesh, Pos2};
 
 use super::raster_state::RastersState;
-use crate::gui::document_key::Key;
-use crate::gui::map::{Base, Classes, MapView, Projected, Scene, TimeBars};
+use crate::gui::document_key::DocumentKey;
+use crate::gui::map::{BaseMap, MapScene, MapView, Projected, RowClasses, TimeBars};
+use crate::gui::value_id::ValueId;
 use crate::jobs::AsyncValue;
 use crate::ops::{FootprintRequest, Footprints};
 use crate::studio::DocumentId;
@@ -15,11 +16,11 @@ use crate::studio::DocumentId;
 pub type RowTimes = Arc<Vec<Option<i64>>>;
 
 /// Footprints in degrees and in plane coordinates.
-pub type Places = (Arc<Footprints>, Arc<Projected>);
+pub type MapPlaces = (Arc<Footprints>, Arc<Projected>);
 
 /// Effect of a drag on the map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum DragMode {
     /// Pans the map.
     #[default]
     Pan,
@@ -38,26 +39,26 @@ pub struct MapState {
     /// Show sample density instead of footprints, as chosen; `None` decides by the number of samples.
     pub density: Option<bool>,
     /// Effect of a drag.
-    pub mode: Mode,
+    pub mode: DragMode,
     /// The view; `None` fits all footprints.
     pub view: Option<MapView>,
-    pub(super) places: AsyncValue<(Key, FootprintRequest), Places>,
-    pub(super) classes: AsyncValue<(Key, usize, String), Arc<Classes>>,
+    pub(super) places: AsyncValue<(DocumentKey, FootprintRequest), MapPlaces>,
+    pub(super) classes: AsyncValue<(DocumentKey, usize, String), Arc<RowClasses>>,
     /// The base map.
-    pub base: AsyncValue<u32, Arc<Base>>,
+    pub base: AsyncValue<u32, Arc<BaseMap>>,
     /// The footprints as a mesh.
-    pub scene: AsyncValue<SceneKey, Arc<Scene>>,
+    pub scene: AsyncValue<SceneKey, Arc<MapScene>>,
     /// The mesh as last drawn.
-    pub placed: Option<Placed>,
+    pub placed: Option<PlacedMesh>,
     /// Key of the newest scene.
     pub scene_key: Option<SceneKey>,
     /// The active drag.
     pub drag: Option<Drag>,
     /// The column of times that is shown and the times of the level's rows. The key has the chosen column, or `None` for the first that
     /// has values.
-    pub times: AsyncValue<(Key, usize, Option<String>), (String, RowTimes)>,
+    pub times: AsyncValue<(DocumentKey, usize, Option<String>), (String, RowTimes)>,
     /// Histogram of the times.
-    pub bars: AsyncValue<(Key, usize, String, usize), Option<Arc<TimeBars>>>,
+    pub bars: AsyncValue<BarsKey, Option<Arc<TimeBars>>>,
     /// The time column.
     pub time_column: Option<String>,
     /// The range that is being dragged, in days.
@@ -86,19 +87,25 @@ impl MapState {
     }
 
     /// Footprints of the level, once known.
-    pub fn places(&self) -> Option<&Places> {
+    pub fn places(&self) -> Option<&MapPlaces> {
         self.places.latest().filter(|(footprints, _)| footprints.level == self.level)
     }
 
     /// Colour classes, once known.
-    pub fn classes(&self) -> Option<&Arc<Classes>> {
+    pub fn classes(&self) -> Option<&Arc<RowClasses>> {
         self.colour.as_ref()?;
         self.classes.latest()
     }
 }
 
-/// Key of a scene: pointers of footprints, filter and classes; theme; view; size.
-pub type SceneKey = (usize, usize, usize, bool, [u64; 3], [u32; 2]);
+/// Key of the bars of times: document, level, column and filter.
+pub type BarsKey = (DocumentKey, usize, String, Option<ValueId>);
+
+/// What a scene shows: footprints, filter and classes; whether as a density, and whether in the dark theme.
+pub type SceneContents = (ValueId, Option<ValueId>, Option<ValueId>, (bool, bool));
+
+/// Key of a scene: contents; view; size.
+pub type SceneKey = (SceneContents, [u64; 3], [u32; 2]);
 
 /// A drag that edits the filter box.
 #[derive(Clone, Copy, Debug)]
@@ -109,8 +116,8 @@ pub enum Drag {
     Edge([bool; 4], [f64; 4]),
 }
 
-/// A transformed mesh: the scene's pointer, position and scale.
-pub type Placed = (usize, Pos2, f32, Arc<Mesh>);
+/// A transformed mesh: the scene, position and scale.
+pub type PlacedMesh = (ValueId, Pos2, f32, Arc<Mesh>);
 
 /// A range of days that is being dragged, both ends within.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -14,6 +14,7 @@ use crate::gui::icons;
 use crate::gui::map::{TimeBars, bars_of, day_text, days_between, parse_day};
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, TextField, paint};
 use crate::ops::times_of;
@@ -47,7 +48,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, columns: 
     };
     if let Some(times) = times {
         let kept = cx.studio.kept().cloned();
-        let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+        let of = kept.as_ref().map(ValueId::of);
         state.bars.update(cx.jobs, (key, level, column.clone(), of), tr!("Bars"), move |ctx| {
             Ok(bars_of(level, &times, kept.as_deref(), ctx)?.map(Arc::new))
         });

@@ -11,10 +11,10 @@ use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, Note, RowScroll, Segment, TextField, paint};
+use crate::gui::widgets::{self, Button, EmptyState, FieldNote, RowScroll, Segment, TextField, paint};
 use crate::gui::{drag, icons};
 use crate::studio::{Command, Document};
-use state::{LEAST, Listed};
+use state::{LEAST, ListedFiles};
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
@@ -173,7 +173,7 @@ fn examples_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
 fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(report) = cx.session.pattern.report.clone() else { return };
     if let Some(trouble) = report.trouble.as_ref().filter(|_| report.alternatives.is_empty()) {
-        widgets::note_ui(ui, &Note::Warning(trouble.clone()));
+        widgets::note_ui(ui, &FieldNote::Warning(trouble.clone()));
         return;
     }
     let t = theme::tokens(ui);
@@ -191,7 +191,7 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     if ways > 1 {
         let text = tr!("The names can be read in {ways} ways. Which one is meant?", ways);
-        widgets::note_ui(ui, &Note::Warning(text));
+        widgets::note_ui(ui, &FieldNote::Warning(text));
         for (number, way) in report.alternatives.iter().enumerate() {
             let chosen = cx.session.pattern.chosen == Some(number);
             if widgets::radio(ui, chosen, &format!("{}: {}", way.label, counts(way))).clicked() {
@@ -211,9 +211,9 @@ fn answer_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     tokens_ui(ui, &way.tokens);
     let (matched, nearly, left) = (way.placed.len() as u64, way.nearly.len() as u64, way.left_over.len() as u64);
     let segments = [
-        Segment::new(Listed::Matched, tr!("Matched")).count(matched),
-        Segment::new(Listed::Nearly, tr!("Nearly")).count(nearly),
-        Segment::new(Listed::Left, tr!("Left over")).count(left),
+        Segment::new(ListedFiles::Matched, tr!("Matched")).count(matched),
+        Segment::new(ListedFiles::Nearly, tr!("Nearly")).count(nearly),
+        Segment::new(ListedFiles::Left, tr!("Left over")).count(left),
     ];
     if widgets::segmented(ui, "pattern-listed", &mut cx.session.pattern.listed, &segments).changed() {
         cx.session.pattern.scroll = RowScroll::default();

@@ -3,7 +3,7 @@
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::name_of;
-use super::state::Listed;
+use super::state::ListedFiles;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
@@ -16,9 +16,9 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     let state = &cx.session.pattern;
     let Some((_, way)) = state.way() else { return };
     let rows = match state.listed {
-        Listed::Matched => way.placed.len(),
-        Listed::Nearly => way.nearly.len(),
-        Listed::Left => way.left_over.len(),
+        ListedFiles::Matched => way.placed.len(),
+        ListedFiles::Nearly => way.nearly.len(),
+        ListedFiles::Left => way.left_over.len(),
     };
     let mut scroll = state.scroll;
     let area = ui.max_rect();
@@ -26,7 +26,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     VirtualRows::new(tr!("Files by pattern"), rows as u64).show(ui, &mut scroll, |ui, row, rect, response| {
         let row = row as usize;
         let (file, icon, ink, said) = match state.listed {
-            Listed::Matched => {
+            ListedFiles::Matched => {
                 let Some(placement) = way.placed.get(row) else { return };
                 let mut place = placement.root.to_string();
                 for id in &placement.position {
@@ -35,11 +35,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
                 }
                 (placement.file, icons::CHECK, t.ok, place)
             }
-            Listed::Nearly => {
+            ListedFiles::Nearly => {
                 let Some(nearly) = way.nearly.get(row) else { return };
                 (nearly.file, icons::WARNING, t.warn, nearly.why.clone())
             }
-            Listed::Left => {
+            ListedFiles::Left => {
                 let Some(&file) = way.left_over.get(row) else { return };
                 (file, icons::CIRCLE_DASHED, t.tx3, tr!("stays in the tray").to_owned())
             }
@@ -53,7 +53,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         let inner = Rect::from_min_max(pos2(rect.left() + 34.0, rect.top()), pos2(rect.right() - 12.0, rect.bottom()));
         let (left, right) = inner.split_left_right_at_fraction(0.55);
         paint::text_left(painter, left.shrink2(vec2(4.0, 0.0)), &name, font::mono(12.0), t.tx);
-        let size = if state.listed == Listed::Matched { font::mono(12.0) } else { font::regular(12.0) };
+        let size = if state.listed == ListedFiles::Matched { font::mono(12.0) } else { font::regular(12.0) };
         paint::text_left(painter, right, &said, size, t.tx2);
     });
     cx.session.pattern.scroll = scroll;

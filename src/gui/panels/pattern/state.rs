@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::draft::{Alternative, Example, PatternReport};
 use crate::error::Error;
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::JobId;
 use crate::model::SamplePath;
@@ -13,7 +13,7 @@ use crate::model::SamplePath;
 pub(super) const LEAST: usize = 2;
 
 /// An example as typed: a file and its position.
-pub(super) struct Row {
+pub(super) struct ExampleRow {
     pub(super) file: std::path::PathBuf,
     pub(super) root: String,
     pub(super) position: String,
@@ -23,7 +23,7 @@ pub(super) struct Row {
 
 /// Which files the list shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Listed {
+pub enum ListedFiles {
     /// Files with a position.
     #[default]
     Matched,
@@ -36,14 +36,14 @@ pub enum Listed {
 /// State of the panel.
 #[derive(Default)]
 pub struct PatternState {
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<ExampleRow>,
     /// The newest request: revision and examples.
-    pub(super) asked: Option<(Key, Vec<Example>)>,
+    pub(super) asked: Option<(DocumentKey, Vec<Example>)>,
     pub(super) job: Option<JobId>,
     pub(super) report: Option<Arc<PatternReport>>,
     /// Index of the chosen alternative, if there are several.
     pub(super) chosen: Option<usize>,
-    pub(super) listed: Listed,
+    pub(super) listed: ListedFiles,
     pub(super) scroll: RowScroll,
 }
 
@@ -53,7 +53,7 @@ impl PatternState {
     pub fn add(&mut self, example: Example, step: Option<usize>) {
         self.rows.retain(|row| row.file != example.file);
         let (root, position) = (example.root.to_string(), example.position.join(" / "));
-        self.rows.push(Row { file: example.file, root, position, step });
+        self.rows.push(ExampleRow { file: example.file, root, position, step });
     }
 
     /// Forgets the examples of steps after the first `steps` of the history, which were undone.
@@ -96,7 +96,7 @@ impl PatternState {
 
     /// The examples, if all of them are complete.
     pub(super) fn examples(&self) -> Option<Vec<Example>> {
-        let whole = |row: &Row| {
+        let whole = |row: &ExampleRow| {
             let position = SamplePath::parse(&row.position).0;
             let root = row.root.trim();
             (!root.is_empty()).then(|| Example { file: row.file.clone(), root: root.into(), position })

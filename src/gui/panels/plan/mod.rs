@@ -22,7 +22,7 @@ use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::ops::plan::{Engine, PlanStatus, SubmitRequest, plan_status};
 use crate::ops::{Operation, command_line};
 use crate::studio::Command;
-use state::{EngineChoice, Shown};
+use state::{EngineChoice, ShownPlan};
 use throughput::Throughput;
 
 /// Seconds between two reads of the status while parts are built.
@@ -98,7 +98,7 @@ fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
             true => {
                 let status = Arc::new(plan_status(&folder)?);
                 let throughput = Arc::new(Throughput::of(&status));
-                Some(Shown { status, throughput })
+                Some(ShownPlan { status, throughput })
             }
             false => None,
         };
@@ -106,7 +106,7 @@ fn read(ui: &Ui, cx: &mut PanelContext<'_>, folder: &Path, building: bool) {
     });
 }
 
-fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &Shown, building: bool) {
+fn status_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, folder: &Path, shown: &ShownPlan, building: bool) {
     let status = &*shown.status;
     let t = theme::tokens(ui);
     Frame::NONE.inner_margin(Margin::symmetric(12, 10)).show(ui, |ui| {

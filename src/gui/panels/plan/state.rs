@@ -22,14 +22,14 @@ pub enum EngineChoice {
 
 /// The plan read from a folder.
 #[derive(Clone)]
-pub(super) struct Shown {
+pub(super) struct ShownPlan {
     pub status: Arc<PlanStatus>,
     pub throughput: Arc<Throughput>,
 }
 
 /// The folder that was read, and its plan if it has one. The folder is kept, as the previous value is shown while a new one is
 /// read.
-pub(super) type Found = (PathBuf, Option<Shown>);
+pub(super) type ReadFolder = (PathBuf, Option<ShownPlan>);
 
 /// State of the panels. Outlives the document.
 pub struct PlanState {
@@ -66,7 +66,7 @@ pub struct PlanState {
     /// The part whose details are shown.
     pub(super) selected: Option<u32>,
     /// Status of the plan, by folder and number of the read.
-    pub(super) status: AsyncValue<(PathBuf, u64), Found>,
+    pub(super) status: AsyncValue<(PathBuf, u64), ReadFolder>,
     /// Last lines of the log of a part, by folder, part and number of the read.
     pub(super) log: AsyncValue<(PathBuf, u32, u64), Vec<String>>,
     /// Version of `sbatch` on this machine; `None` when it is not installed.
@@ -125,7 +125,7 @@ impl PlanState {
     }
 
     /// The plan in the folder; `None` until it is read.
-    pub(super) fn shown(&self) -> Option<&Shown> {
+    pub(super) fn shown(&self) -> Option<&ShownPlan> {
         let folder = self.folder()?;
         self.status.latest().filter(|found| found.0 == folder).and_then(|found| found.1.as_ref())
     }

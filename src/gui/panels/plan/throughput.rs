@@ -120,11 +120,12 @@ pub(super) fn clock(ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops::plan::{Attempt, PartStatus};
+    use crate::ops::plan::{PartAttempt, PartStatus};
 
     fn part(number: u32, state: PartState, span: (u64, u64), bytes: u64) -> PartStatus {
         let done = if state == PartState::Done { AttemptState::Done } else { AttemptState::Running };
-        let attempt = Attempt { part: number, state: done, started_ms: span.0, updated_ms: span.1, bytes, ..Attempt::default() };
+        let attempt =
+            PartAttempt { part: number, state: done, started_ms: span.0, updated_ms: span.1, bytes, ..PartAttempt::default() };
         PartStatus {
             number,
             name: String::new(),

@@ -3,13 +3,13 @@
 use egui::{Color32, Key, Modifiers, Painter, Rect, Sense, Stroke, StrokeKind, Ui, UiBuilder, Vec2, pos2, vec2};
 
 use super::picture::Picture;
-use super::state::{Mode, plain};
+use super::state::{CompareMode, plain};
 use super::tools::sibling;
 use super::transform::Transform;
 use super::{chunks, difference, play_stretch, scale_bar};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, paint};
 use crate::jobs::AsyncValue;
 use crate::raster::{PreviewRequest, RasterInfo, Window, probe};
@@ -75,7 +75,7 @@ pub fn want_probe(cx: &mut PanelContext<'_>) {
     if !state.probe.is_pending() {
         state.probe.update(cx.jobs, (asset, column, row), tr!("Preview values"), move |ctx| probe(&file, column, row, ctx));
     }
-    if state.compare.mode == Mode::Difference
+    if state.compare.mode == CompareMode::Difference
         && let Some(other) = state.other.as_ref().map(|other| other.answer.0.source.clone())
         && !state.other_probe.is_pending()
     {
@@ -96,18 +96,18 @@ pub fn paint_picture(painter: &Painter, picture: &Picture, transform: Transform)
 }
 
 /// Draws the picture and, by the comparison mode, the second one.
-fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &Tokens, transform: Transform, rect: Rect) {
+fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &ThemeTokens, transform: Transform, rect: Rect) {
     let mode = cx.session.preview.compare.mode;
     let time = ui.input(|input| input.time);
-    let second = mode == Mode::Flip && (time / FLIP_S) as u64 % 2 == 1;
-    if mode == Mode::Flip && cx.session.preview.other.is_some() {
+    let second = mode == CompareMode::Flip && (time / FLIP_S) as u64 % 2 == 1;
+    if mode == CompareMode::Flip && cx.session.preview.other.is_some() {
         ui.ctx().request_repaint_after(std::time::Duration::from_millis(50));
     }
-    if mode == Mode::Difference {
+    if mode == CompareMode::Difference {
         difference::refresh(ui, &mut cx.session.preview);
     }
     let state = &cx.session.preview;
-    if mode == Mode::Difference
+    if mode == CompareMode::Difference
         && let (Some((_, _, texture)), Some(whole)) = (&state.compare.apart, &state.whole)
     {
         let all = Rect::from_min_max(pos2(0.0, 0.0), pos2(1.0, 1.0));
@@ -119,13 +119,13 @@ fn pictures_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, painter: &Painter, t: &To
         Some(other) => paint_picture(painter, other, transform),
         None => [&state.whole, &state.closer].into_iter().flatten().for_each(|picture| paint_picture(painter, picture, transform)),
     }
-    if mode == Mode::Swipe && state.other.is_some() {
+    if mode == CompareMode::Swipe && state.other.is_some() {
         swipe_ui(ui, cx, t, transform, rect);
     }
 }
 
 /// Draws the second picture left of a draggable line.
-fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &Tokens, transform: Transform, rect: Rect) {
+fn swipe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &ThemeTokens, transform: Transform, rect: Rect) {
     let x = rect.left() + rect.width() * cx.session.preview.compare.swipe;
     let grip = Rect::from_center_size(pos2(x, rect.center().y), vec2(26.0, rect.height()));
     let response = ui.interact(grip, ui.scope_id().with("swipe"), Sense::drag());

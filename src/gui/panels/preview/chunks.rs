@@ -8,9 +8,10 @@ use egui::{Color32, Frame, Margin, Painter, Rect, Role, Sense, Stroke, StrokeKin
 use super::names::{number, numbers_apart};
 use super::state::{ChunkPicture, ChunkRange, ChunksState};
 use super::transform::Transform;
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, paint};
 use crate::gui::{icons, textures};
 use crate::ops::{ChunkArray, ChunkPlace, ChunkRequest, chunks_of, is_streamable};
@@ -45,7 +46,7 @@ fn rows_text(chunk: &ChunkPlace) -> String {
 }
 
 /// Draws the chunk outlines over the picture.
-pub fn grid_ui(painter: &Painter, t: &Tokens, state: &ChunksState, transform: Transform, rect: Rect) {
+pub fn grid_ui(painter: &Painter, t: &ThemeTokens, state: &ChunksState, transform: Transform, rect: Rect) {
     let Some(places) = state.places().filter(|_| state.grid) else { return };
     // One plane only: the chunks of other planes have the same outlines.
     for chunk in places.iter().filter(|chunk| chunk.start[0] == 0) {
@@ -107,7 +108,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: 
         let button = Button::secondary(tr!("Read chunk")).icon(icons::DOWNLOAD_SIMPLE).blocked(blocked);
         read = ui.add(button.tooltip(tr!("Read this range of bytes alone, and decode it"))).clicked();
         if let Some(why) = &state.failed {
-            widgets::note_ui(ui, &widgets::Note::Error(why.clone()));
+            widgets::note_ui(ui, &widgets::FieldNote::Error(why.clone()));
         }
         if let Some((index, array)) = state.read.clone() {
             array_ui(ui, state, cx.jobs, index, &array);
@@ -129,12 +130,12 @@ fn array_ui(ui: &mut Ui, state: &mut ChunksState, jobs: &crate::jobs::Jobs, inde
     let dtype = &array.dtype;
     let text = tr!("Chunk {index}: {bands} × {rows} × {columns}, {dtype}", index, bands, rows, columns, dtype);
     ui.label(theme::rich_text(text).font(font::semibold(12.0)).color(t.tx));
-    let address = Arc::as_ptr(array) as usize;
+    let id = ValueId::of(array);
     let work = array.clone();
-    state.seen.update(jobs, address, tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
-    let Some(Ok(seen)) = state.seen.get(&address) else { return };
-    if state.texture.as_ref().is_none_or(|(of, _)| *of != address) {
-        state.texture = Some((address, textures::upload(ui.ctx(), "chunk", &seen.image)));
+    state.seen.update(jobs, id.clone(), tr!("Picture of the chunk"), move |_| Ok(Arc::new(seen_of(&work))));
+    let Some(Ok(seen)) = state.seen.get(&id) else { return };
+    if state.texture.as_ref().is_none_or(|(of, _)| *of != id) {
+        state.texture = Some((id, textures::upload(ui.ctx(), "chunk", &seen.image)));
     }
     let ([low, high], mean) = (numbers_apart([seen.range.low, seen.range.high]), number(seen.range.mean));
     let text = tr!("band 1: {low} to {high}, mean {mean}", low, high, mean);

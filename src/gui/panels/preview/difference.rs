@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::names::{band_name, number_of, numbers_apart, signed};
-use super::state::{DifferencePair, Mode, PreviewState};
+use super::state::{CompareMode, DifferencePair, PreviewState};
 use crate::error::Error;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::textures;
@@ -165,7 +165,7 @@ pub fn side_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, known: &[String]) {
 /// The differences of all bands at the pixel under the pointer, once both pictures have been read there; with the values from which
 /// they come.
 pub fn values(state: &PreviewState) -> Option<Vec<(PixelValue, [PixelValue; 2])>> {
-    if state.compare.mode != Mode::Difference {
+    if state.compare.mode != CompareMode::Difference {
         return None;
     }
     let (own, other) = state.probe.latest().zip(state.other_probe.latest())?;

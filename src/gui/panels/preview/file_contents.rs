@@ -5,7 +5,7 @@ use std::sync::Arc;
 use egui::{Frame, Margin, Rect, Role, Ui, WidgetInfo, vec2};
 
 use super::file_view::{first_bytes, view_of};
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font, text_style};

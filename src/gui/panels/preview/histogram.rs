@@ -6,22 +6,22 @@ use egui_plot::{Line, PlotPoints, PlotTransform, Span, VLine};
 use super::names::{band_name, mark_text, number_apart, numbers_apart};
 use super::scaling::Scaling;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::widgets::paint;
 use crate::gui::widgets::plot::{self, Axes};
-use crate::raster::{Histogram, Limits, PixelNumber, PreviewImage, Stretch};
+use crate::raster::{Histogram, PixelNumber, PreviewImage, Stretch, StretchLimits};
 
 /// Height of a line of text, in points.
 const LINE: f32 = 16.0;
 
-fn band_colors(t: &Tokens, bands: usize) -> Vec<egui::Color32> {
+fn band_colors(t: &ThemeTokens, bands: usize) -> Vec<egui::Color32> {
     if bands == 3 { vec![t.err, t.ok, t.info] } else { vec![t.tx2; bands] }
 }
 
 /// The lowest and the highest of several limits.
-pub fn outermost(limits: &[Limits]) -> Option<Limits> {
+pub fn outermost(limits: &[StretchLimits]) -> Option<StretchLimits> {
     let low = limits.iter().map(|limits| limits.low).reduce(f64::min)?;
-    Some(Limits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
+    Some(StretchLimits { low, high: limits.iter().map(|limits| limits.high).reduce(f64::max)? })
 }
 
 /// Texts of the lowest and the highest of the ranges of the bands: stored values in full, or physical ones.
@@ -43,7 +43,7 @@ pub fn ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
     image: &PreviewImage,
-    limits: &[Option<Limits>],
+    limits: &[Option<StretchLimits>],
     known: &[String],
     scaling: Scaling,
 ) {
@@ -86,7 +86,7 @@ pub fn ui(
         Some(lines.join("\n"))
     };
     // Several bands have a tick at each of their limits; the handles are on the outermost.
-    let list: Vec<Limits> = limits.iter().flatten().copied().collect();
+    let list: Vec<StretchLimits> = limits.iter().flatten().copied().collect();
     let outer = outermost(&list);
     let drawn = plot::show_next(ui, "histogram", 100.0, Sense::click_and_drag(), axes, counts_at, |plot| {
         for (histogram, color) in image.histograms.iter().zip(&colors) {
@@ -103,7 +103,7 @@ pub fn ui(
                 }
             }
         }
-        if let Some(Limits { low, high }) = outer {
+        if let Some(StretchLimits { low, high }) = outer {
             let fill = t.input.gamma_multiply(0.6);
             for outside in [min..=low.max(min), high.min(max)..=max] {
                 plot.span(Span::new("", outside).fill(fill).border_width(0.0));
@@ -160,7 +160,7 @@ fn handles_ui(
     cx: &mut PanelContext<'_>,
     response: &egui::Response,
     transform: &PlotTransform,
-    Limits { low, high }: Limits,
+    StretchLimits { low, high }: StretchLimits,
 ) {
     let t = theme::tokens(ui);
     let frame = *transform.frame();

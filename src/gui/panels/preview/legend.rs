@@ -2,7 +2,7 @@
 
 use egui::{Color32, Sense, Stroke, StrokeKind, Ui, WidgetInfo, pos2, vec2};
 
-use super::names::{Classes, classes_of};
+use super::names::{LabelClasses, classes_of};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
 use crate::raster::PreviewImage;
@@ -67,7 +67,7 @@ fn row_ui(ui: &mut Ui, row: &ClassRow) {
 }
 
 /// The classes of the pixels shown, by value. Empty where several bands are shown, or a band of measurements.
-fn rows_of(image: &PreviewImage, classes: &Classes) -> Vec<ClassRow> {
+fn rows_of(image: &PreviewImage, classes: &LabelClasses) -> Vec<ClassRow> {
     let ([band], [histogram], [limits]) = (image.band_indices.as_slice(), image.histograms.as_slice(), image.limits.as_slice())
     else {
         return Vec::new();
@@ -116,13 +116,13 @@ mod tests {
             preview(&request, &JobContext::default()).expect("is read")
         };
         let names = vec![(1, "water".to_owned()), (9, "snow".to_owned())];
-        let named = rows_of(&image(None), &Classes { names, colours: None });
+        let named = rows_of(&image(None), &LabelClasses { names, colours: None });
         let found: Vec<(i64, &str, Option<f64>)> = named.iter().map(|row| (row.value, row.name.as_str(), row.share)).collect();
         assert_eq!(found, [(1, "water", Some(0.375)), (2, "", Some(0.5)), (7, "", Some(0.125))]);
-        assert!(rows_of(&image(None), &Classes::default()).is_empty(), "a band of measurements has no classes");
+        assert!(rows_of(&image(None), &LabelClasses::default()).is_empty(), "a band of measurements has no classes");
         std::fs::remove_file(&file).expect("is there");
         let palette = vec![[0, 0, 0, 255], [10, 20, 30, 255], [40, 50, 60, 255]];
-        let coloured = rows_of(&image(Some(palette)), &Classes::default());
+        let coloured = rows_of(&image(Some(palette)), &LabelClasses::default());
         let colours: Vec<Option<[u8; 4]>> = coloured.iter().map(|row| row.colour).collect();
         assert_eq!(colours[..2], [Some([10, 20, 30, 255]), Some([40, 50, 60, 255])]);
     }

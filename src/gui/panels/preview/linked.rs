@@ -6,11 +6,11 @@ use egui::{Color32, Pos2, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, 
 
 use super::beside_key;
 use super::canvas;
-use super::picture::{Look, Picture};
-use super::state::{BesideKey, LinkedState, One};
+use super::picture::{Picture, PictureLook};
+use super::state::{BesideKey, LinkedState, PreviewSibling};
 use super::tools::siblings_of;
 use super::transform::Transform;
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, paint};
@@ -51,7 +51,15 @@ impl LinkedState {
 }
 
 /// Draws the selected picture and its siblings into `rect`.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey, at: RowRef, look: &Look, rect: Rect) {
+pub fn ui(
+    ui: &mut Ui,
+    cx: &mut PanelContext<'_>,
+    document: &Document,
+    key: DocumentKey,
+    at: RowRef,
+    look: &PictureLook,
+    rect: Rect,
+) {
     let jobs = cx.jobs;
     let beside = beside_key(cx, key, look.classes.is_some());
     let state = &mut cx.session.preview;
@@ -69,7 +77,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, key: Docu
                 // Pictures with the same bands share one stretch, so that dates are comparable.
                 let own = picture.answer.1.bands.clone();
                 let same = own == look.options.bands;
-                let mut shared = Look { limits: same.then(|| limits.clone()), ..look.clone() };
+                let mut shared = PictureLook { limits: same.then(|| limits.clone()), ..look.clone() };
                 shared.options.bands = own;
                 picture.refresh(jobs, &shared);
             }
@@ -155,7 +163,7 @@ fn cell_ui(
     }
     let linked = &cx.session.preview.linked;
     match linked.others.get(&row) {
-        Some(One { picture: Some(picture), .. }) if picture.is_ready() => {
+        Some(PreviewSibling { picture: Some(picture), .. }) if picture.is_ready() => {
             // A sibling of another size shows the same ground: its pixels are scaled by the ratio of sizes.
             let info = &picture.answer.1.info;
             let window = picture.answer.1.window;
@@ -204,7 +212,7 @@ fn marks_ui(ui: &Ui, cx: &PanelContext<'_>, document: &Document, at: RowRef, row
     }
 }
 
-fn cross(painter: &egui::Painter, t: &theme::Tokens, at: Pos2) {
+fn cross(painter: &egui::Painter, t: &theme::ThemeTokens, at: Pos2) {
     for (width, color) in [(3.0, t.bg1), (1.0, Color32::WHITE)] {
         let stroke = Stroke::new(width, color);
         painter.rect_stroke(Rect::from_center_size(at, Vec2::splat(11.0)), 0, stroke, StrokeKind::Middle);

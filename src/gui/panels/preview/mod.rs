@@ -28,7 +28,7 @@ use std::sync::Arc;
 use egui::{Ui, UiBuilder};
 
 use crate::error::Result;
-use crate::gui::document_key::{Key as DocumentKey, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::inspector;
@@ -37,8 +37,8 @@ use crate::jobs::{AsyncValue, JobContext};
 use crate::model::{SampleKind, is_padding};
 use crate::raster::{BandChoice, PreviewImage, PreviewRequest, RasterInfo, RenderOptions, Resampling, preview};
 use crate::studio::{Document, RowRef};
-use picture::{Answer, Look, Picture};
-use state::{BesideKey, LinkedState, Mode, plain};
+use picture::{Picture, PictureAnswer, PictureLook};
+use state::{BesideKey, CompareMode, LinkedState, plain};
 
 pub use tools::siblings_of;
 
@@ -116,7 +116,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let strip = if has_strip { siblings::HEIGHT } else { 0.0 };
     let (upper, lower) = left.split_top_bottom_at_y(left.bottom() - strip);
     let (canvas, readout) = upper.split_top_bottom_at_y(upper.bottom() - 24.0);
-    if cx.session.preview.compare.mode == Mode::Linked {
+    if cx.session.preview.compare.mode == CompareMode::Linked {
         linked::ui(ui, cx, document, key, at, &look, canvas);
     } else {
         cx.session.preview.linked = LinkedState::default();
@@ -153,7 +153,7 @@ pub fn first_file(document: &Document, at: Option<RowRef>) -> Option<RowRef> {
 }
 
 /// Requests the renderings of the pictures, and shows those that are ready. Returns the rendering options of the whole.
-fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> Look {
+fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> PictureLook {
     let [incoming_whole, incoming_closer] = std::mem::take(&mut cx.session.preview.incoming);
     let mut incoming_whole = incoming_whole;
     if let Some(picture) = &mut incoming_whole {
@@ -170,7 +170,7 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> Look {
     state.incoming = [incoming_whole, incoming_closer.filter(|_| !whole_changes)];
     if let Some(whole) = &mut state.whole {
         whole.refresh(cx.jobs, &look);
-        let shared = Look { limits: Some(whole.limits.clone()), ..look.clone() };
+        let shared = PictureLook { limits: Some(whole.limits.clone()), ..look.clone() };
         let [_, incoming_closer] = &mut state.incoming;
         for picture in [&mut state.closer, &mut *incoming_closer, &mut state.other].into_iter().flatten() {
             picture.refresh(cx.jobs, &shared);
@@ -183,11 +183,11 @@ fn refresh_pictures(cx: &mut PanelContext<'_>, document: &Document) -> Look {
 }
 
 /// The current rendering options of a picture.
-fn look_of(cx: &PanelContext<'_>, document: &Document, image: Option<&PreviewImage>) -> Look {
+fn look_of(cx: &PanelContext<'_>, document: &Document, image: Option<&PreviewImage>) -> PictureLook {
     let state = &cx.session.preview;
     let bands = image.map_or_else(|| state.options.bands.clone(), |image| image.bands.clone());
     let played = || state.play_stretch.as_ref().filter(|played| image.is_some_and(|image| played.is_for(image)));
-    Look {
+    PictureLook {
         options: RenderOptions { bands, ..state.options.clone() },
         limits: state.side.locked.clone().or_else(|| Some(played()?.limits.clone())),
         classes: if state.side.by_class { names::classes_of(document).colours } else { None },
@@ -208,7 +208,7 @@ fn request_whole(cx: &mut PanelContext<'_>, by_class: bool) {
 }
 
 /// Reads the pixels of a request.
-pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<Answer> {
+pub fn read(request: PreviewRequest, ctx: &JobContext) -> Result<PictureAnswer> {
     let image = preview(&request, ctx)?;
     Ok(Arc::new((request, image)))
 }

@@ -9,7 +9,7 @@ use crate::studio::Document;
 
 /// The classes of a labelled collection.
 #[derive(Clone, Debug, Default)]
-pub struct Classes {
+pub struct LabelClasses {
     /// Names by value.
     pub names: Vec<(i64, String)>,
     /// Colours by value; `None` when the collection has no colours.
@@ -17,11 +17,11 @@ pub struct Classes {
 }
 
 /// The classes of the collection.
-pub fn classes_of(document: &Document) -> Classes {
+pub fn classes_of(document: &Document) -> LabelClasses {
     let Some(list) = document.collection().get("labels:classes").and_then(|list| list.as_array()) else {
-        return Classes::default();
+        return LabelClasses::default();
     };
-    let mut classes = Classes::default();
+    let mut classes = LabelClasses::default();
     let mut colours = vec![[128u8, 128, 128, 255]; 256];
     let mut coloured = false;
     for class in list {

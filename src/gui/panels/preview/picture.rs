@@ -7,50 +7,50 @@ use egui::{Context, TextureHandle};
 
 use crate::gui::textures;
 use crate::jobs::{AsyncValue, Jobs};
-use crate::raster::{Limits, PreviewImage, PreviewRequest, RenderOptions, Rgba};
+use crate::raster::{PreviewImage, PreviewRequest, RenderOptions, Rgba, StretchLimits};
 
 /// Most pixels rendered during a drag.
 const QUICK: usize = 500_000;
 
 /// A request with the image read for it.
-pub type Answer = Arc<(PreviewRequest, PreviewImage)>;
+pub type PictureAnswer = Arc<(PreviewRequest, PreviewImage)>;
 
 /// Rendering options of a picture.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Look {
+pub struct PictureLook {
     /// Bands, stretch, gamma, nodata.
     pub options: RenderOptions,
     /// Limits of another picture, instead of those of the stretch.
-    pub limits: Option<Vec<Option<Limits>>>,
+    pub limits: Option<Vec<Option<StretchLimits>>>,
     /// Colours by value.
     pub classes: Option<Arc<Vec<[u8; 4]>>>,
 }
 
-type Made = (Look, bool, Rgba, Vec<Option<Limits>>);
+type PictureResult = (PictureLook, bool, Rgba, Vec<Option<StretchLimits>>);
 
 /// A picture.
 pub struct Picture {
     /// The request and its image.
-    pub answer: Answer,
+    pub answer: PictureAnswer,
     /// The texture shown.
     pub texture: TextureHandle,
     /// Stretch limits of the texture.
-    pub limits: Vec<Option<Limits>>,
+    pub limits: Vec<Option<StretchLimits>>,
     /// Context for further textures.
     pub ctx: Context,
-    look: Look,
+    look: PictureLook,
     whole: bool,
     ready: bool,
-    made: AsyncValue<(Look, bool), Arc<Made>>,
-    taken: Option<Arc<Made>>,
+    made: AsyncValue<(PictureLook, bool), Arc<PictureResult>>,
+    taken: Option<Arc<PictureResult>>,
 }
 
 impl Picture {
     /// A picture with the rendering it was read with.
-    pub fn new(ctx: &Context, answer: Answer) -> Self {
+    pub fn new(ctx: &Context, answer: PictureAnswer) -> Self {
         let texture = textures::upload(ctx, "preview", &answer.1.rgba);
         let options = RenderOptions { bands: answer.1.bands.clone(), ..answer.0.options.clone() };
-        let look = Look { options, limits: None, classes: None };
+        let look = PictureLook { options, limits: None, classes: None };
         let limits = answer.1.limits.clone();
         Self {
             answer,
@@ -71,7 +71,7 @@ impl Picture {
     }
 
     /// Requests the rendering of `look`; the texture changes in a later frame.
-    pub fn refresh(&mut self, jobs: &Jobs, look: &Look) {
+    pub fn refresh(&mut self, jobs: &Jobs, look: &PictureLook) {
         if let Some(made) = self.made.latest()
             && self.taken.as_ref().is_none_or(|taken| !Arc::ptr_eq(taken, made))
         {

@@ -11,7 +11,7 @@ use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, TextField};
-use crate::raster::{ComplexPart, Limits, PreviewImage, RasterInfo, Stretch, indices_of};
+use crate::raster::{ComplexPart, PreviewImage, RasterInfo, Stretch, StretchLimits, indices_of};
 use crate::studio::{Document, RowRef};
 
 /// Height of a line of the pixel's values, in points.
@@ -178,7 +178,8 @@ fn block(ui: &mut Ui, contents: impl FnOnce(&mut Ui)) {
 /// Draws the stretch kind and its parameters.
 fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
     let kinds = [tr!("Percentile"), tr!("Min to max"), tr!("Standard deviations"), tr!("Fixed limits")];
-    let now: Vec<Limits> = cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
+    let now: Vec<StretchLimits> =
+        cx.session.preview.whole.iter().flat_map(|whole| whole.limits.iter().flatten().copied()).collect();
     let state = &mut cx.session.preview;
     let stretch = &mut state.options.stretch;
     let kind = match stretch {
@@ -187,7 +188,7 @@ fn stretch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, scaling: Scaling) {
         Stretch::StdDev(_) => 2,
         Stretch::Manual { .. } => 3,
     };
-    let outer = histogram::outermost(&now).unwrap_or(Limits { low: 0.0, high: 1.0 });
+    let outer = histogram::outermost(&now).unwrap_or(StretchLimits { low: 0.0, high: 1.0 });
     // Limits have digits that a field beside the choice would cut; they are on a line of their own.
     let fields = [2, 0, 1, 2][kind];
     let below = kind == 3;

@@ -8,7 +8,7 @@ use super::scaling::scaling_of;
 use super::state::Spectrum;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::plot::{self, Axes};
 use crate::gui::widgets::{self, Button, paint};
 use crate::raster::{BandIndex, Probe, RasterInfo};
@@ -76,11 +76,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRe
     });
 }
 
-fn colour_of(t: &Tokens, at: usize) -> Color32 {
+fn colour_of(t: &ThemeTokens, at: usize) -> Color32 {
     [t.info, t.ok, t.warn, t.err, t.acc, t.tx2][at % KEPT_MOST]
 }
 
-fn curves_ui(ui: &mut Ui, t: &Tokens, curves: &[Spectrum], kept: usize, by_wavelength: bool) {
+fn curves_ui(ui: &mut Ui, t: &ThemeTokens, curves: &[Spectrum], kept: usize, by_wavelength: bool) {
     let points = || curves.iter().flat_map(|curve| &curve.points).filter(|point| point[1].is_finite());
     let ends = |axis: usize| {
         let low = points().map(|point| point[axis]).fold(f64::INFINITY, f64::min);

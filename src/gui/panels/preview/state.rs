@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use egui::TextureHandle;
 
-use super::picture::{Answer, Picture};
+use super::picture::{Picture, PictureAnswer};
 use super::vector::VectorState;
 use super::{WHOLE, read, resampling_of, within};
 use crate::error::{Error, Result};
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
-use crate::jobs::{AsyncValue, JobContext, JobId, Jobs, State};
+use crate::jobs::{AsyncState, AsyncValue, JobContext, JobId, Jobs};
 use crate::ops::{ChunkArray, ChunkPlace};
 use crate::raster::{
-    BandChoice, BandDifference, ComplexPart, Limits, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
-    RenderOptions, Rgba, Stretch, describe_variable,
+    BandChoice, BandDifference, ComplexPart, PixelNumber, PreviewImage, PreviewRequest, Probe, RasterInfo, RasterSource,
+    RenderOptions, Rgba, Stretch, StretchLimits, describe_variable,
 };
 use crate::studio::RowRef;
 
@@ -38,12 +39,12 @@ pub struct PreviewState {
     /// The next pictures of the whole and of the visible part, until they are rendered with the stretch shown.
     pub(super) incoming: [Option<Picture>; 2],
     /// Pixels of the whole raster, by a request without stretch: [`plain`].
-    pub(super) whole_read: AsyncValue<PreviewRequest, Answer>,
+    pub(super) whole_read: AsyncValue<PreviewRequest, PictureAnswer>,
     /// Pixels of the part that shows, likewise.
-    pub closer_read: AsyncValue<PreviewRequest, Answer>,
+    pub closer_read: AsyncValue<PreviewRequest, PictureAnswer>,
     pub(super) failed: Option<String>,
     /// View of the canvas.
-    pub view: View,
+    pub view: CanvasView,
     /// The pixel under the pointer.
     pub pixel: Option<(usize, usize)>,
     /// Values of that pixel.
@@ -60,7 +61,7 @@ pub struct PreviewState {
     pub compare: Compare,
     /// The second picture.
     pub other: Option<Picture>,
-    pub(super) other_asked: AsyncValue<(RowRef, BesideKey), Answer>,
+    pub(super) other_asked: AsyncValue<(RowRef, BesideKey), PictureAnswer>,
     /// Siblings linked under one view.
     pub linked: LinkedState,
     /// Chunks, if the dataset is streamable.
@@ -88,7 +89,7 @@ pub(super) struct BesideKey {
 
 impl BesideKey {
     /// Reads the picture of the sample whose source `place` finds.
-    pub(super) fn read(self, place: impl FnOnce() -> Result<(RasterSource, u64)>, ctx: &JobContext) -> Result<Answer> {
+    pub(super) fn read(self, place: impl FnOnce() -> Result<(RasterSource, u64)>, ctx: &JobContext) -> Result<PictureAnswer> {
         let (source, info) = describe_variable(place()?.0, self.variable)?;
         let mut request = PreviewRequest::new(source, (WHOLE, WHOLE));
         (request.options.bands, request.options.part) = (within(&self.bands, info.band_count), self.part);
@@ -114,7 +115,7 @@ impl PartialEq for GroundPlace {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlayStretch {
     /// Limits of each band.
-    pub limits: Vec<Option<Limits>>,
+    pub limits: Vec<Option<StretchLimits>>,
     /// Texts of the lowest and the highest limit.
     pub(super) texts: [String; 2],
     /// Id of the frame.
@@ -148,13 +149,13 @@ impl PreviewState {
         let reads = [(&self.whole_read, &self.whole, whole), (&self.closer_read, &self.closer, closer)];
         for (read, shown, incoming) in reads {
             match read.state() {
-                State::Ready(answer)
+                AsyncState::Ready(answer)
                     if [shown, incoming].into_iter().flatten().all(|known| !Arc::ptr_eq(&known.answer, answer)) =>
                 {
                     *incoming = Some(Picture::new(ctx, answer.clone()));
                     self.failed = None;
                 }
-                State::Failed(error) => self.failed = Some(error.sentence()),
+                AsyncState::Failed(error) => self.failed = Some(error.sentence()),
                 _ => {}
             }
         }
@@ -163,7 +164,7 @@ impl PreviewState {
 
 /// View of the canvas.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct View {
+pub struct CanvasView {
     /// Centre of the view in raster pixels, and points per pixel; `None` fits the raster.
     pub place: Option<([f64; 2], f64)>,
     /// Time of the last change, in seconds.
@@ -174,7 +175,7 @@ pub struct View {
     size: Option<[f64; 2]>,
 }
 
-impl View {
+impl CanvasView {
     /// Shows something of this size, in columns and rows: another size is fitted, the same keeps the place.
     pub fn show(&mut self, size: [f64; 2]) {
         if self.size != Some(size) {
@@ -216,8 +217,8 @@ pub struct ChunksState {
     /// Number and values of the chunk that was read.
     pub(super) asked: u64,
     pub(super) read: Option<(u64, Arc<ChunkArray>)>,
-    pub(super) seen: AsyncValue<usize, Arc<ChunkPicture>>,
-    pub(super) texture: Option<(usize, TextureHandle)>,
+    pub(super) seen: AsyncValue<ValueId, Arc<ChunkPicture>>,
+    pub(super) texture: Option<(ValueId, TextureHandle)>,
 }
 
 impl ChunksState {
@@ -265,8 +266,8 @@ pub struct FileState {
 
 /// One sibling.
 #[derive(Default)]
-pub(super) struct One {
-    pub(super) asked: AsyncValue<BesideKey, Answer>,
+pub(super) struct PreviewSibling {
+    pub(super) asked: AsyncValue<BesideKey, PictureAnswer>,
     pub(super) picture: Option<Picture>,
 }
 
@@ -276,7 +277,7 @@ pub struct LinkedState {
     pub(super) made_for: Option<DocumentKey>,
     /// Rows in order, including the selected one.
     pub(super) rows: Vec<RowRef>,
-    pub(super) others: BTreeMap<RowRef, One>,
+    pub(super) others: BTreeMap<RowRef, PreviewSibling>,
 }
 
 /// State of the strip.
@@ -304,7 +305,7 @@ pub struct Spectrum {
 #[derive(Default)]
 pub struct SideState {
     /// Limits locked across samples.
-    pub locked: Option<Vec<Option<Limits>>>,
+    pub locked: Option<Vec<Option<StretchLimits>>>,
     /// Colour a single band by the collection's classes.
     pub by_class: bool,
     /// The pinned pixel.
@@ -320,7 +321,7 @@ pub struct SideState {
 
 /// How two pictures are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum CompareMode {
     /// One picture.
     #[default]
     Off,
@@ -334,14 +335,14 @@ pub enum Mode {
     Linked,
 }
 
-impl Mode {
+impl CompareMode {
     pub(super) fn text(self) -> &'static str {
         match self {
-            Mode::Off => tr!("Off" in "comparison of pictures"),
-            Mode::Flip => tr!("Flip"),
-            Mode::Swipe => tr!("Swipe"),
-            Mode::Difference => tr!("Difference"),
-            Mode::Linked => tr!("Linked"),
+            CompareMode::Off => tr!("Off" in "comparison of pictures"),
+            CompareMode::Flip => tr!("Flip"),
+            CompareMode::Swipe => tr!("Swipe"),
+            CompareMode::Difference => tr!("Difference"),
+            CompareMode::Linked => tr!("Linked"),
         }
     }
 }
@@ -349,7 +350,7 @@ impl Mode {
 /// State of the comparison.
 pub struct Compare {
     /// How.
-    pub mode: Mode,
+    pub mode: CompareMode,
     /// Index of the sibling to compare with; the previous one by default.
     pub with: Option<RowRef>,
     /// Position of the line, as a fraction of the width.
@@ -371,7 +372,7 @@ pub struct Compare {
 impl Default for Compare {
     fn default() -> Self {
         Self {
-            mode: Mode::Off,
+            mode: CompareMode::Off,
             with: None,
             swipe: 0.5,
             own_name: String::new(),
@@ -398,15 +399,15 @@ impl Compare {
 
     /// The difference that is shown.
     pub(super) fn shown_difference(&self) -> Option<&Arc<BandDifference>> {
-        self.apart.as_ref().map(|(_, apart, _)| apart).filter(|_| self.mode == Mode::Difference)
+        self.apart.as_ref().map(|(_, apart, _)| apart).filter(|_| self.mode == CompareMode::Difference)
     }
 }
 
 /// Two pictures, and the position of the band by which they are compared.
 #[derive(Clone)]
 pub(super) struct DifferencePair {
-    pub(super) own: Answer,
-    pub(super) other: Answer,
+    pub(super) own: PictureAnswer,
+    pub(super) other: PictureAnswer,
     pub(super) band: usize,
 }
 

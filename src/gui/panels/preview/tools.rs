@@ -5,11 +5,11 @@ use std::time::Duration;
 use egui::{Frame, Margin, Ui, vec2};
 
 use super::names::{band_name, band_names, classes_of, short_name};
-use super::state::{Compare, Mode};
+use super::state::{Compare, CompareMode};
 use super::variable;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, Button, Segment, paint};
 use crate::raster::{BandChoice, BandIndex, ColourMap, Preset};
 use crate::studio::{Document, RowRef};
@@ -19,7 +19,7 @@ const PLAY_S: f64 = 0.8;
 
 /// The sample to compare with.
 pub fn other_of(document: &Document, at: RowRef, compare: &Compare) -> Option<RowRef> {
-    if matches!(compare.mode, Mode::Off | Mode::Linked) {
+    if matches!(compare.mode, CompareMode::Off | CompareMode::Linked) {
         return None;
     }
     let beside = || sibling(document, at, -1).or_else(|| sibling(document, at, 1));
@@ -33,7 +33,8 @@ const COLOURS: f32 = 124.0;
 const MODE: f32 = 104.0;
 const WITH: f32 = 100.0;
 const ICON: f32 = 24.0;
-const MODES: [Mode; 5] = [Mode::Off, Mode::Flip, Mode::Swipe, Mode::Difference, Mode::Linked];
+const MODES: [CompareMode; 5] =
+    [CompareMode::Off, CompareMode::Flip, CompareMode::Swipe, CompareMode::Difference, CompareMode::Linked];
 
 /// Form of the comparison choice.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ enum Room {
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: RowRef, playback: bool) {
     let t = theme::tokens(ui);
     cx.session.preview.compare.jobs = cx.jobs.clone();
-    let bands = Bands::of(cx, document);
+    let bands = BandChoices::of(cx, document);
     let alone = is_alone(document, at);
     Frame::NONE.inner_margin(Margin::symmetric(8, 5)).show(ui, |ui| {
         ui.spacing_mut().item_spacing = vec2(GAP, 4.0);
@@ -115,7 +116,7 @@ pub fn playback_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, 
 }
 
 /// Choices of bands.
-struct Bands {
+struct BandChoices {
     names: Vec<String>,
     /// The names in the tool bar.
     shorts: Vec<String>,
@@ -124,7 +125,7 @@ struct Bands {
     has_classes: bool,
 }
 
-impl Bands {
+impl BandChoices {
     fn of(cx: &PanelContext<'_>, document: &Document) -> Option<Self> {
         let known = band_names(Some(document));
         let image = cx.session.preview.image()?;
@@ -145,13 +146,13 @@ impl Bands {
     }
 
     /// Width of each band combo box: name and caret.
-    fn band_width(&self, ui: &Ui, t: &Tokens) -> f32 {
+    fn band_width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
         let width = |band: &BandIndex| paint::unwrapped(ui.painter(), &self.short(*band), font::mono(12.0), t.tx).size().x;
         let widest = self.shown.bands().iter().map(width).fold(0.0, f32::max);
         (widest + 37.0).clamp(56.0, 116.0)
     }
 
-    fn width(&self, ui: &Ui, t: &Tokens) -> f32 {
+    fn width(&self, ui: &Ui, t: &ThemeTokens) -> f32 {
         let preset = if self.names.len() > 1 { PRESET + GAP } else { 0.0 };
         let band = self.band_width(ui, t) + GAP;
         let letter = paint::unwrapped(ui.painter(), "R", font::mono_semibold(12.0), t.tx).size().x + GAP;
@@ -163,7 +164,7 @@ impl Bands {
     }
 }
 
-fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
+fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&BandChoices>) {
     let t = theme::tokens(ui);
     let Some(of) = bands else {
         ui.label(theme::rich_text(tr!("Reading…")).font(font::regular(12.0)).color(t.tx3));
@@ -224,12 +225,12 @@ fn bands_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, bands: Option<&Bands>) {
     }
 }
 
-fn segments() -> [Segment<'static, Mode>; 5] {
+fn segments() -> [Segment<'static, CompareMode>; 5] {
     MODES.map(|mode| Segment::new(mode, mode.text()))
 }
 
 /// Width of the comparison with all its controls, so that the layout does not change with the mode.
-fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens, room: Room) -> f32 {
+fn compare_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens, room: Room) -> f32 {
     let modes = match room {
         Room::Wide => {
             let label = paint::unwrapped(ui.painter(), tr!("Compare"), font::regular(12.0), t.tx).size().x;
@@ -250,11 +251,11 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
         }
         Room::Narrow => {
             let current = match compare.mode {
-                Mode::Off => tr!("Compare"),
+                CompareMode::Off => tr!("Compare"),
                 mode => mode.text(),
             };
-            if let Some(index) = widgets::combo(ui, tr!("Compare"), current, MODE, false, &MODES.map(Mode::text)) {
-                compare.mode = MODES.get(index).copied().unwrap_or(Mode::Off);
+            if let Some(index) = widgets::combo(ui, tr!("Compare"), current, MODE, false, &MODES.map(CompareMode::text)) {
+                compare.mode = MODES.get(index).copied().unwrap_or(CompareMode::Off);
             }
         }
     }
@@ -267,7 +268,7 @@ fn compare_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: R
     if let Some(index) = widgets::combo(ui, tr!("Compare with"), &current, WITH, true, &names) {
         compare.with = around.get(index).copied();
     }
-    if let Some(why) = compare.failed.clone().filter(|_| compare.mode == Mode::Difference) {
+    if let Some(why) = compare.failed.clone().filter(|_| compare.mode == CompareMode::Difference) {
         let name = tr!("No difference: {why}", why);
         let _ = ui.add(Button::icon_only(icons::WARNING, name).icon_color(t.err));
     }
@@ -279,7 +280,7 @@ fn zoom_text(cx: &PanelContext<'_>) -> String {
     format!("{:.0} %", if scale > 0.0 { scale } else { 1.0 } * 100.0)
 }
 
-fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &Tokens) -> f32 {
+fn zoom_width(ui: &Ui, cx: &PanelContext<'_>, t: &ThemeTokens) -> f32 {
     let text = paint::unwrapped(ui.painter(), &zoom_text(cx), font::medium(12.0), t.tx).size().x;
     3.0 * (ICON + GAP) + (text + 18.0).round() + GAP
 }

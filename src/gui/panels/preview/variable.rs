@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::Ui;
 
-use crate::extensions::{ExtensionCall, Target};
+use crate::extensions::{CallTarget, ExtensionCall};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::widgets::{self, Button};
@@ -77,11 +77,11 @@ fn store_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, at: Row
 }
 
 /// The samples at the position of a sample: those with the same ids below any root.
-fn position_of(document: &Document, at: RowRef) -> Target {
+fn position_of(document: &Document, at: RowRef) -> CallTarget {
     let below: Vec<String> =
         document.path(at).map(|path| path.0.iter().skip(1).map(ToString::to_string).collect()).unwrap_or_default();
     let positions = if below.is_empty() { Vec::new() } else { vec![format!("*/{}", below.join("/"))] };
-    Target { level: at.level, positions }
+    CallTarget { level: at.level, positions }
 }
 
 #[cfg(test)]

@@ -6,19 +6,19 @@ use egui::{
     Color32, Painter, Pos2, Rect, Role, ScrollArea, Sense, Shape as Drawn, Stroke, Ui, UiBuilder, Vec2, WidgetInfo, pos2, vec2,
 };
 
-use super::picture::{Answer, Picture};
-use super::state::{BesideKey, View};
+use super::picture::{Picture, PictureAnswer};
+use super::state::{BesideKey, CanvasView};
 use super::transform::Transform;
 use super::{SIDE, beside_key, canvas, file_contents, look_of, shows_classes, siblings, siblings_of};
 use crate::error::{Error, Result};
-use crate::gui::document_key::Key as DocumentKey;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::panels::inspector;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, RowScroll, VirtualRows, paint};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::raster::{
-    Feature, FeatureLayer, FeatureSet, PixelPlane, RasterSource, Shape, describe_variable, layer_places, read_features,
+    Feature, FeatureLayer, FeatureSet, PixelPlane, PixelShape, RasterSource, describe_variable, layer_places, read_features,
 };
 use crate::studio::{Document, RowRef};
 
@@ -32,7 +32,7 @@ const LINE: f32 = 20.0;
 const LIST_PART: f32 = 0.5;
 
 /// Finds the source of a sample, in a job.
-type Place = Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send>;
+type FindSource = Box<dyn FnOnce() -> Result<(RasterSource, u64)> + Send>;
 
 /// The features of a file, in the pixels of a picture.
 pub(super) struct VectorView {
@@ -40,7 +40,7 @@ pub(super) struct VectorView {
     /// Layer and position in it of each feature, in the order of the list.
     rows: Vec<(usize, usize)>,
     plane: PixelPlane,
-    background: Option<Answer>,
+    background: Option<PictureAnswer>,
 }
 
 /// State of the view.
@@ -55,7 +55,7 @@ pub struct VectorState {
 
 impl VectorView {
     /// Reads the features, and the picture of the first of the siblings that they reach as `beside` says.
-    fn read(source: Place, siblings: Vec<Place>, beside: &BesideKey, ctx: &JobContext) -> Result<Self> {
+    fn read(source: FindSource, siblings: Vec<FindSource>, beside: &BesideKey, ctx: &JobContext) -> Result<Self> {
         let (source, _) = source()?;
         let places = layer_places(&source)?;
         let own = PixelPlane::of_layers(&places).ok_or_else(|| Error::unsupported(tr!("The layers have no shapes.")))?;
@@ -206,7 +206,7 @@ enum Pen {
     Selected,
 }
 
-fn shape_ui(painter: &Painter, t: &Tokens, shape: &Shape, transform: Transform, rect: Rect, pen: Pen) {
+fn shape_ui(painter: &Painter, t: &ThemeTokens, shape: &PixelShape, transform: Transform, rect: Rect, pen: Pen) {
     let Some([left, top, right, bottom]) = shape.bounds else { return };
     let bounds = Rect::from_two_pos(transform.screen_from_pixel([left, top]), transform.screen_from_pixel([right, bottom]));
     if !bounds.expand(REACH).intersects(rect) {
@@ -316,7 +316,7 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, view: &VectorView, picture: R
 }
 
 /// Moves the view to a feature that it does not show.
-fn reveal(shown: &mut View, view: &VectorView, row: usize, picture: Rect) {
+fn reveal(shown: &mut CanvasView, view: &VectorView, row: usize, picture: Rect) {
     let Some((middle, scale)) = shown.place else { return };
     let Some([left, top, right, bottom]) = view.feature(row).and_then(|(_, feature)| feature.shape.bounds) else { return };
     let half = Vec2::new(picture.width(), picture.height()) / 2.0 / scale as f32;

@@ -7,17 +7,18 @@ use std::sync::Arc;
 use egui::{Rect, Role, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::structure;
-use crate::draft::{Care, Fix, Plan};
+use crate::draft::{Care, Fix, FixPlan};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, EmptyState, Tone, VirtualRows, paint};
 use crate::model::{Finding, Location, Report, Rule, Severity};
 use crate::studio::{Command, Document};
-use state::{Line, ProblemsState};
+use state::{ProblemLine, ProblemsState};
 
 /// Largest number of fix buttons a line; tooltips show what they change.
 const OFFERED: usize = 2;
@@ -71,7 +72,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut state = std::mem::take(&mut cx.session.problems);
     state.refresh(&report);
     let cursor = state.selected.and_then(|selected| {
-        state.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
+        state
+            .rows
+            .iter()
+            .position(|line| matches!(line, ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected))
     });
     // Findings of an older revision must not change the draft.
     let fixable = cx.document().is_some_and(|document| document.draft().is_some()) && !cx.studio.is_checking();
@@ -84,34 +88,34 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let (mut wanted, mut chosen_fix) = (Vec::new(), None);
     let out = list.show(ui, &mut scroll, |ui, row, rect, response| {
         let line = rows[row as usize];
-        let (Line::Group(index, ..) | Line::Child(index) | Line::Single(index)) = line;
+        let (ProblemLine::Group(index, ..) | ProblemLine::Child(index) | ProblemLine::Single(index)) = line;
         let finding = &report.findings[index];
         let chosen = cursor == Some(row as usize);
         response.widget_info(|| match line {
-            Line::Group(..) => WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what())),
+            ProblemLine::Group(..) => WidgetInfo::labeled(Role::ListItem, true, crate::text::of(finding.rule.what())),
             _ => {
                 let said = format!("{} {}: {}", finding.rule, finding.at, finding.message);
                 WidgetInfo::selected(Role::ListItem, true, chosen, said)
             }
         });
         let (mut room, mut widths) = (rect, Vec::new());
-        let group_plans = plans.filter(|_| matches!(line, Line::Group(..)) && finding.rule == Rule::PitRoots);
+        let group_plans = plans.filter(|_| matches!(line, ProblemLine::Group(..)) && finding.rule == Rule::PitRoots);
         if let Some(plans) = group_plans {
             (widths, room.max.x) = row_buttons(ui, rect, &plan_texts(plans));
         }
         // What is done with sidecars concerns all rasters alike, so a child of the group has no button.
         let offers_sidecars =
-            fixable && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn) && !matches!(line, Line::Child(_));
+            fixable && matches!(finding.rule, Rule::SidecarLeft | Rule::FileTorn) && !matches!(line, ProblemLine::Child(_));
         if offers_sidecars {
             (widths, room.max.x) = row_buttons(ui, rect, &[tr!("Pack, burn in or leave…").to_owned()]);
-        } else if fixable && !matches!(line, Line::Group(..)) {
+        } else if fixable && !matches!(line, ProblemLine::Group(..)) {
             match fixes.get(&index) {
                 Some(fixes) => (widths, room.max.x) = row_buttons(ui, rect, &fix_texts(fixes)),
                 None => wanted.push(index),
             }
         }
         line_ui(ui, rect, room.right(), line, finding, chosen, response.hovered());
-        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, Line::Group(..)))
+        if let Some(fixes) = fixes.get(&index).filter(|_| room.right() < rect.right() && !matches!(line, ProblemLine::Group(..)))
             && let Some(fix) = fixes_ui(ui, rect.with_min_x(room.right()), fixes, &widths, &finding.at)
         {
             chosen_fix = Some((index, fix.clone()));
@@ -180,14 +184,14 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     }
     if let Some(row) = out.clicked.or(out.moved_to) {
         match state.rows[row as usize] {
-            Line::Group(index, ..) => {
+            ProblemLine::Group(index, ..) => {
                 let rule = report.findings[index].rule;
                 if out.clicked.is_some() && !state.folded.remove(&rule) {
                     state.folded.insert(rule);
                 }
                 state.changes += 1;
             }
-            Line::Child(index) | Line::Single(index) => {
+            ProblemLine::Child(index) | ProblemLine::Single(index) => {
                 state.selected = Some(index);
                 cx.session.problems = state;
                 go_to(cx, &report.findings[index]);
@@ -205,13 +209,13 @@ const GROUP_PLANS: usize = 3;
 fn want_plans(state: &mut ProblemsState, cx: &PanelContext<'_>, report: &Arc<Report>, fixable: bool) {
     let several = report.findings.iter().filter(|finding| finding.rule == Rule::PitRoots).take(2).count() > 1;
     let Some(finder) = cx.studio.fix_finder().filter(|_| fixable && several) else { return };
-    let key = ((cx.session.serial, revision(cx.studio)), Arc::as_ptr(report) as usize);
+    let key = ((cx.session.serial, revision(cx.studio)), ValueId::of(report));
     state.plans.update(cx.jobs, key, tr!("Look for fixes of many roots"), move |ctx| {
         Ok(finder.plans(ctx)?.into_iter().map(Arc::new).collect())
     });
 }
 
-fn plan_text(plan: &Plan) -> String {
+fn plan_text(plan: &FixPlan) -> String {
     format!("{}…", plan.label)
 }
 
@@ -250,7 +254,7 @@ fn row_buttons(ui: &Ui, rect: Rect, texts: &[String]) -> (Vec<f32>, f32) {
     (widths, if texts.is_empty() { rect.right() } else { rect.right() - taken })
 }
 
-fn plan_texts(plans: &[Arc<Plan>]) -> Vec<String> {
+fn plan_texts(plans: &[Arc<FixPlan>]) -> Vec<String> {
     plans.iter().take(GROUP_PLANS).map(|plan| plan_text(plan)).collect()
 }
 
@@ -259,7 +263,7 @@ fn fix_texts(fixes: &[Fix]) -> Vec<String> {
 }
 
 /// Draws a button for each kind of fix, right-aligned; returns the plan that was clicked, which is shown before it is applied.
-fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<Plan>], widths: &[f32]) -> Option<&'a Arc<Plan>> {
+fn plans_ui<'a>(ui: &mut Ui, rect: Rect, plans: &'a [Arc<FixPlan>], widths: &[f32]) -> Option<&'a Arc<FixPlan>> {
     let mut clicked = None;
     let layout = egui::Layout::right_to_left(egui::Align::Center);
     ui.scope_builder(egui::UiBuilder::new().max_rect(rect.shrink2(vec2(MARGIN, 1.0))).layout(layout), |ui| {
@@ -319,14 +323,14 @@ fn fixes_ui<'a>(ui: &mut Ui, rect: Rect, fixes: &'a [Fix], widths: &[f32], at: &
     clicked
 }
 
-fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen: bool, hovered: bool) {
+fn line_ui(ui: &Ui, rect: Rect, end: f32, line: ProblemLine, finding: &Finding, chosen: bool, hovered: bool) {
     let t = theme::tokens(ui);
     let painter = ui.painter();
     painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
     paint::row_background(painter, t, rect.with_max_y(rect.bottom() - 1.0), chosen, hovered);
     let middle = rect.center().y;
     let mut inner = Rect::from_min_max(pos2(rect.left() + 12.0, rect.top()), pos2(end - 14.0, rect.bottom()));
-    if let Line::Child(_) = line {
+    if let ProblemLine::Child(_) = line {
         inner.min.x += 22.0;
         let end = Rect::from_min_max(inner.min, pos2(inner.left() + (rect.width() * 0.3).min(300.0), inner.bottom()));
         paint::text_left(painter, end, &finding.at.to_string(), font::mono(12.0), t.tx);
@@ -334,7 +338,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
         paint::text_left(painter, inner, &finding.message, font::regular(12.0), t.tx2);
         return;
     }
-    if let Line::Group(_, _, open) = line {
+    if let ProblemLine::Group(_, _, open) = line {
         let caret = if open { icons::CARET_DOWN } else { icons::CARET_RIGHT };
         paint::icon(painter, pos2(inner.left() + 4.0, middle), caret, 12.0, t.tx3);
     }
@@ -346,7 +350,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
     paint::text_center(painter, chip, finding.rule.code(), font::mono(11.0), t.tx2);
     inner.min.x = chip.right() + 10.0;
     match line {
-        Line::Group(_, count, _) => {
+        ProblemLine::Group(_, count, _) => {
             let number = paint::grouped(count as u64);
             let width = paint::unwrapped(painter, &number, font::medium(11.0), t.tx2).size().x + 10.0;
             let right = Rect::from_min_max(pos2(inner.right() - width, middle - 8.0), pos2(inner.right(), middle + 8.0));
@@ -365,7 +369,7 @@ fn line_ui(ui: &Ui, rect: Rect, end: f32, line: Line, finding: &Finding, chosen:
     }
 }
 
-fn severity_look(t: &Tokens, severity: Severity) -> (&'static str, egui::Color32) {
+fn severity_look(t: &ThemeTokens, severity: Severity) -> (&'static str, egui::Color32) {
     match severity {
         Severity::Error => (icons::WARNING_OCTAGON, t.err),
         Severity::Warning => (icons::WARNING, t.warn),

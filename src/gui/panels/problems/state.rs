@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::draft::{Fix, Plan};
-use crate::gui::document_key::Key;
+use crate::draft::{Fix, FixPlan};
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::{Finding, Location, Report, Rule, SamplePath, Severity};
@@ -18,19 +19,19 @@ pub struct ProblemsState {
     pub selected: Option<usize>,
     /// When the selected finding is no longer reported: the finding before it and the one after it, in the order shown.
     left: Option<[Option<usize>; 2]>,
-    pub(super) rows: Vec<Line>,
+    pub(super) rows: Vec<ProblemLine>,
     pub(super) made_for: Option<(Arc<Report>, usize)>,
     pub(super) changes: usize,
     /// The finding whose best fix was asked for, and whether for all roots with this problem.
     pub fix_asked: Option<(usize, bool)>,
     /// The plan of that fix for all roots with the problem.
-    pub(super) alike: AsyncValue<(Key, usize), Option<Arc<Plan>>>,
+    pub(super) alike: AsyncValue<(DocumentKey, usize), Option<Arc<FixPlan>>>,
     /// Fixes of findings that were visible, by index.
     pub(super) fixes: HashMap<usize, Vec<Fix>>,
     /// Plans of all roots that break the pattern, by kind of fix.
-    pub(super) plans: AsyncValue<(Key, usize), Vec<Arc<Plan>>>,
+    pub(super) plans: AsyncValue<(DocumentKey, ValueId), Vec<Arc<FixPlan>>>,
     /// Fixes that are being found: by the state of the draft and by visible findings.
-    pub(super) finding: AsyncValue<(Key, Vec<usize>), HashMap<usize, Vec<Fix>>>,
+    pub(super) finding: AsyncValue<(DocumentKey, Vec<usize>), HashMap<usize, Vec<Fix>>>,
 }
 
 impl ProblemsState {
@@ -56,13 +57,13 @@ impl ProblemsState {
         self.rows.clear();
         for ((_, rule), findings) in groups {
             if let [only] = findings[..] {
-                self.rows.push(Line::Single(only));
+                self.rows.push(ProblemLine::Single(only));
                 continue;
             }
             let open = !self.folded.contains(&rule);
-            self.rows.push(Line::Group(findings[0], findings.len(), open));
+            self.rows.push(ProblemLine::Group(findings[0], findings.len(), open));
             if open {
-                self.rows.extend(findings.into_iter().map(Line::Child));
+                self.rows.extend(findings.into_iter().map(ProblemLine::Child));
             }
         }
     }
@@ -74,7 +75,7 @@ impl ProblemsState {
             return;
         }
         let order = self.order();
-        let known: HashMap<Identity<'_>, usize> =
+        let known: HashMap<FindingIdentity<'_>, usize> =
             new.findings.iter().enumerate().rev().map(|(index, finding)| (identity(finding), index)).collect();
         let same = |&index: &usize| known.get(&identity(old.findings.get(index)?)).copied();
         let at = |index: usize| order.iter().position(|&shown| shown == index);
@@ -98,9 +99,9 @@ impl ProblemsState {
 
     /// The findings in the order shown.
     fn order(&self) -> Vec<usize> {
-        let finding = |line: &Line| match line {
-            Line::Child(index) | Line::Single(index) => Some(*index),
-            Line::Group(..) => None,
+        let finding = |line: &ProblemLine| match line {
+            ProblemLine::Child(index) | ProblemLine::Single(index) => Some(*index),
+            ProblemLine::Group(..) => None,
         };
         self.rows.iter().filter_map(finding).collect()
     }
@@ -123,8 +124,10 @@ impl ProblemsState {
         };
         self.selected = order.get(next).copied();
         if let Some(selected) = self.selected
-            && let Some(row) =
-                self.rows.iter().position(|line| matches!(line, Line::Child(index) | Line::Single(index) if *index == selected))
+            && let Some(row) = self
+                .rows
+                .iter()
+                .position(|line| matches!(line, ProblemLine::Child(index) | ProblemLine::Single(index) if *index == selected))
         {
             self.scroll.reveal(row as u64);
         }
@@ -133,7 +136,7 @@ impl ProblemsState {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum ProblemLine {
     /// Header of a rule with several findings: index of the first, and their number.
     Group(usize, usize, bool),
     /// A finding below its rule.
@@ -143,10 +146,10 @@ pub(super) enum Line {
 }
 
 /// Rule and location of a finding, without the row of a sample, which changes when samples before it do.
-type Identity<'a> = (Rule, Place<'a>);
+type FindingIdentity<'a> = (Rule, FindingPlace<'a>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Place<'a> {
+enum FindingPlace<'a> {
     Dataset,
     Collection(&'a str),
     Column(usize, &'a str),
@@ -155,14 +158,14 @@ enum Place<'a> {
     Member(&'a str),
 }
 
-fn identity(finding: &Finding) -> Identity<'_> {
+fn identity(finding: &Finding) -> FindingIdentity<'_> {
     let place = match &finding.at {
-        Location::Dataset => Place::Dataset,
-        Location::Collection(field) => Place::Collection(field),
-        Location::Column { level, name } => Place::Column(*level, name),
-        Location::Level(level) => Place::Level(*level),
-        Location::Sample { path, .. } => Place::Sample(path),
-        Location::Member(name) => Place::Member(name),
+        Location::Dataset => FindingPlace::Dataset,
+        Location::Collection(field) => FindingPlace::Collection(field),
+        Location::Column { level, name } => FindingPlace::Column(*level, name),
+        Location::Level(level) => FindingPlace::Level(*level),
+        Location::Sample { path, .. } => FindingPlace::Sample(path),
+        Location::Member(name) => FindingPlace::Member(name),
     };
     (finding.rule, place)
 }

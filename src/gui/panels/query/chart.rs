@@ -8,12 +8,12 @@ use arrow::array::{Array, Float64Array};
 use egui::{Frame, Margin, Rect, Role, Sense, Stroke, Ui, WidgetInfo};
 use egui_plot::{Bar, BarChart, GridMark, Line, PlotPoints, Points};
 
-use super::chart_state::{ChartData, ChartState, Shape};
+use super::chart_state::{ChartData, ChartKind, ChartState};
 use crate::error::Result;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::plot::{self, Axes};
-use crate::gui::widgets::{self, Column, Segment, paint};
+use crate::gui::widgets::{self, Segment, TableColumn, paint};
 use crate::jobs::JobContext;
 use crate::ops::{as_numbers, bar_text};
 use crate::query::QueryResult;
@@ -28,10 +28,10 @@ const STRIDE: usize = 16_384;
 /// Draws the choice between the table and the charts. A result without rows has no chart.
 pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let segments = [
-        Segment::new(Shape::Rows, tr!("Rows" in "of a query, shown as a table")),
-        Segment::new(Shape::Bars, tr!("Bars" in "chart")),
-        Segment::new(Shape::Line, tr!("Line" in "chart")),
-        Segment::new(Shape::Points, tr!("Points" in "chart")),
+        Segment::new(ChartKind::Rows, tr!("Rows" in "of a query, shown as a table")),
+        Segment::new(ChartKind::Bars, tr!("Bars" in "chart")),
+        Segment::new(ChartKind::Line, tr!("Line" in "chart")),
+        Segment::new(ChartKind::Points, tr!("Points" in "chart")),
     ];
     let shape = &mut cx.session.query.chart.shape;
     if ui.available_width() > widgets::segmented_width(ui, &segments) + 8.0 {
@@ -41,24 +41,24 @@ pub fn shape_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let names = segments.each_ref().map(|segment| segment.text);
     let current = segments.iter().find(|segment| segment.value == *shape).map_or("", |segment| segment.text);
     if let Some(index) = widgets::combo(ui, tr!("Rows or a chart"), current, 84.0, false, &names) {
-        *shape = segments.get(index).map_or(Shape::Rows, |segment| segment.value);
+        *shape = segments.get(index).map_or(ChartKind::Rows, |segment| segment.value);
     }
 }
 
-fn is_number(column: &Column) -> bool {
+fn is_number(column: &TableColumn) -> bool {
     let kind = column.type_name.as_str();
     column.right || kind.starts_with("timestamp") || kind.starts_with("date")
 }
 
 /// The columns of the chart: those that were chosen if the result has them, else the first text or time and the first number beside it.
-fn columns_of(state: &ChartState, columns: &[Column]) -> (usize, Option<usize>) {
+fn columns_of(state: &ChartState, columns: &[TableColumn]) -> (usize, Option<usize>) {
     let find = |name: &Option<String>| name.as_ref().and_then(|name| columns.iter().position(|column| column.name == *name));
     let text = || columns.iter().position(|column| !column.right);
     let x = find(&state.x).or_else(text).unwrap_or(0);
     let number = || columns.iter().enumerate().position(|(index, column)| index != x && column.right);
     let y = match &state.y {
         // An empty name is the number of rows.
-        Some(name) if name.is_empty() && state.shape == Shape::Bars => None,
+        Some(name) if name.is_empty() && state.shape == ChartKind::Bars => None,
         _ => find(&state.y).filter(|&index| is_number(&columns[index])).or_else(number),
     };
     (x, y)
@@ -75,7 +75,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     let serial = cx.session.query.rows.serial;
     let rows = result.clone();
     let chart = &mut cx.session.query.chart;
-    if y.is_some() || shape == Shape::Bars {
+    if y.is_some() || shape == ChartKind::Bars {
         chart.data.update(cx.jobs, (serial, shape, x, y), tr!("Chart"), move |ctx| values(&rows, shape, x, y, ctx).map(Arc::new));
     }
     let data = chart
@@ -85,7 +85,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
     choice_ui(ui, cx, &columns, x, y, data.as_ref().and_then(|data| data.as_ref().ok()));
     let rect = ui.available_rect_before_wrap().shrink2(egui::vec2(10.0, 4.0));
     match data {
-        _ if y.is_none() && shape != Shape::Bars => {
+        _ if y.is_none() && shape != ChartKind::Bars => {
             widgets::remark(ui, 12, tr!("A line and points need a column of numbers beside the first."))
         }
         Some(Ok(data)) if data.points.is_empty() => widgets::remark(ui, 12, tr!("No row has both values.")),
@@ -98,7 +98,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult>) {
 fn choice_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
-    columns: &[Column],
+    columns: &[TableColumn],
     x: usize,
     y: Option<usize>,
     data: Option<&Arc<ChartData>>,
@@ -117,10 +117,10 @@ fn choice_ui(
             ui.label(small(tr!("y axis")));
             let count = tr!("number of rows");
             let numbers: Vec<&str> = columns.iter().filter(|column| is_number(column)).map(|column| column.name.as_str()).collect();
-            let offered: Vec<&str> = (chart.shape == Shape::Bars).then_some(count).into_iter().chain(numbers).collect();
+            let offered: Vec<&str> = (chart.shape == ChartKind::Bars).then_some(count).into_iter().chain(numbers).collect();
             let current = y.map_or(count, |y| columns[y].name.as_str());
             if let Some(index) = widgets::combo(ui, tr!("Column of the y axis"), current, 150.0, true, &offered) {
-                let counts = chart.shape == Shape::Bars && index == 0;
+                let counts = chart.shape == ChartKind::Bars && index == 0;
                 chart.y = Some(if counts { String::new() } else { offered[index].to_owned() });
             }
             let mut said = Vec::new();
@@ -128,7 +128,7 @@ fn choice_ui(
                 if data.points.len() < data.all {
                     let (n, all) = (paint::grouped(data.points.len() as u64), paint::grouped(data.all as u64));
                     said.push(match chart.shape {
-                        Shape::Bars => tr!("first {n} of {all}", n, all),
+                        ChartKind::Bars => tr!("first {n} of {all}", n, all),
                         _ => tr!("one in {step} of {all}", step = data.all.div_ceil(data.points.len().max(1)), all),
                     });
                 }
@@ -146,7 +146,7 @@ fn choice_ui(
 }
 
 /// Reads the values of a chart.
-fn values(result: &QueryResult, shape: Shape, x: usize, y: Option<usize>, ctx: &JobContext) -> Result<ChartData> {
+fn values(result: &QueryResult, shape: ChartKind, x: usize, y: Option<usize>, ctx: &JobContext) -> Result<ChartData> {
     let rows = result.row_count;
     let column = |index: usize| -> Result<Option<Float64Array>> { as_numbers(&result.table.column(index)?) };
     let heights = match y {
@@ -156,7 +156,7 @@ fn values(result: &QueryResult, shape: Shape, x: usize, y: Option<usize>, ctx: &
     let at =
         |numbers: &Float64Array, row: usize| numbers.is_valid(row).then(|| numbers.value(row)).filter(|value| value.is_finite());
     let mut data = ChartData::default();
-    if shape == Shape::Bars {
+    if shape == ChartKind::Bars {
         match heights {
             Some(heights) => {
                 for row in 0..rows {
@@ -205,7 +205,7 @@ fn values(result: &QueryResult, shape: Shape, x: usize, y: Option<usize>, ctx: &
             None => data.without += 1,
         }
     }
-    if shape == Shape::Line {
+    if shape == ChartKind::Line {
         points.sort_by(|a, b| a[0].total_cmp(&b[0]));
     }
     data.all = points.len();
@@ -231,11 +231,11 @@ fn ticks_of(low: f64, high: f64, kind: &str, most: usize) -> Vec<GridMark> {
     (1..=most).map(|n| GridMark { value: low + n as f64 * step_size, step_size }).collect()
 }
 
-fn plot_ui(ui: &mut Ui, shape: Shape, x: &Column, y: Option<&Column>, data: &Arc<ChartData>, rect: Rect) {
+fn plot_ui(ui: &mut Ui, shape: ChartKind, x: &TableColumn, y: Option<&TableColumn>, data: &Arc<ChartData>, rect: Rect) {
     let t = theme::tokens(ui);
     let y_kind = y.map_or(String::new(), |y| y.type_name.clone());
     let x_kind = if data.numbered { String::new() } else { x.type_name.clone() };
-    let is_bars = shape == Shape::Bars;
+    let is_bars = shape == ChartKind::Bars;
     let [low, high] = bounds(data.points.iter().map(|[_, y]| *y));
     // Bars begin at 0.
     let [low, high] = match is_bars {
@@ -275,20 +275,20 @@ fn plot_ui(ui: &mut Ui, shape: Shape, x: &Column, y: Option<&Column>, data: &Arc
             return Some(format!("{}: {}", label_at(data, at), bar_text(point[1], &hover_kinds.1)));
         }
         // The nearest point of a cloud depends on y too, so that it has no tooltip.
-        let nearest = data.points.iter().filter(|_| shape == Shape::Line);
+        let nearest = data.points.iter().filter(|_| shape == ChartKind::Line);
         let [x, y] = nearest.min_by(|a, b| (a[0] - at).abs().total_cmp(&(b[0] - at).abs()))?;
         Some(format!("{}: {}", bar_text(*x, &hover_kinds.0), bar_text(*y, &hover_kinds.1)))
     };
     let drawn = plot::show(ui, "query-chart", rect, Sense::hover(), axes, hover, |plot| match shape {
-        Shape::Bars => {
+        ChartKind::Bars => {
             let bar = |[at, height]: &[f64; 2]| Bar::new(*at, *height).width(0.8).fill(t.accfill).stroke(Stroke::NONE);
             plot.bar_chart(BarChart::new("values", points.iter().map(bar).collect()).color(t.accfill).allow_hover(false));
         }
-        Shape::Line => {
+        ChartKind::Line => {
             let line = Line::new("values", PlotPoints::from(points)).stroke(Stroke::new(1.5, t.accfill));
             plot.line(line.allow_hover(false));
         }
-        Shape::Points | Shape::Rows => {
+        ChartKind::Points | ChartKind::Rows => {
             let cloud = Points::new("values", PlotPoints::from(points)).radius(2.0).color(t.accfill);
             plot.points(cloud.allow_hover(false));
         }
@@ -325,24 +325,24 @@ mod tests {
         QueryResult { row_count: table.rows(), table: Arc::new(table), truncated: false }
     }
 
-    fn of(shape: Shape, x: usize, y: Option<usize>) -> ChartData {
+    fn of(shape: ChartKind, x: usize, y: Option<usize>) -> ChartData {
         values(&result(), shape, x, y, &JobContext::default()).expect("reads")
     }
 
     #[test]
     fn bars_are_rows_with_a_value_or_counts_of_distinct_values() {
-        let rows = of(Shape::Bars, 0, Some(1));
+        let rows = of(ChartKind::Bars, 0, Some(1));
         assert_eq!((rows.points, rows.labels, rows.without), (vec![[0.0, 3.0], [1.0, 1.0]], vec!["po".into(), "po".into()], 2));
-        let counts = of(Shape::Bars, 0, None);
+        let counts = of(ChartKind::Bars, 0, None);
         assert_eq!(counts.labels, ["po", "ebro", "danube"]);
         assert_eq!(counts.points, [[0.0, 2.0], [1.0, 1.0], [2.0, 1.0]]);
     }
 
     #[test]
     fn a_line_ascends_in_x_and_points_keep_the_order_of_the_rows() {
-        assert_eq!(of(Shape::Line, 2, Some(1)).points, [[7.0, 1.0], [9.0, 3.0]]);
-        assert_eq!(of(Shape::Points, 2, Some(1)).points, [[9.0, 3.0], [7.0, 1.0]]);
-        let numbered = of(Shape::Line, 0, Some(2));
+        assert_eq!(of(ChartKind::Line, 2, Some(1)).points, [[7.0, 1.0], [9.0, 3.0]]);
+        assert_eq!(of(ChartKind::Points, 2, Some(1)).points, [[9.0, 3.0], [7.0, 1.0]]);
+        let numbered = of(ChartKind::Line, 0, Some(2));
         assert!(numbered.numbered);
         assert_eq!(numbered.points[3], [4.0, 6.0], "a text has no place on an axis: the rows are counted");
     }

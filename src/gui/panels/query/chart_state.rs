@@ -6,7 +6,7 @@ use crate::jobs::AsyncValue;
 
 /// How the rows are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Shape {
+pub enum ChartKind {
     /// As a table.
     #[default]
     Rows,
@@ -22,12 +22,12 @@ pub enum Shape {
 #[derive(Default)]
 pub struct ChartState {
     /// How the rows are shown.
-    pub shape: Shape,
+    pub shape: ChartKind,
     /// Names of the columns, kept across queries.
     pub(super) x: Option<String>,
     pub(super) y: Option<String>,
     /// By serial number of the result, shape and columns.
-    pub(super) data: AsyncValue<(u64, Shape, usize, Option<usize>), Arc<ChartData>>,
+    pub(super) data: AsyncValue<(u64, ChartKind, usize, Option<usize>), Arc<ChartData>>,
 }
 
 /// The values of a chart.

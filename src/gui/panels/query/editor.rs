@@ -9,10 +9,10 @@ use egui::{
     vec2,
 };
 
-use super::state::{EditorState, Offer, Word};
+use super::state::{Completion, EditorState, Offer};
 use crate::gui::icons;
-use crate::gui::sql::{self, Kind};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::sql::{self, SqlTokenKind};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::paint;
 use crate::text::editable;
 
@@ -29,7 +29,7 @@ fn id() -> Id {
 }
 
 /// Draws the editor. True when Ctrl Enter was pressed.
-pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Word], fault: Option<Range<usize>>) -> bool {
+pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Completion], fault: Option<Range<usize>>) -> bool {
     let t = theme::tokens(ui);
     let focused = ui.memory(|memory| memory.has_focus(id()));
     // Consumed before the editor, which would insert a new line.
@@ -57,7 +57,14 @@ pub fn ui(ui: &mut Ui, state: &mut EditorState, words: &[Word], fault: Option<Ra
     run
 }
 
-fn text_ui(ui: &mut Ui, t: &'static Tokens, state: &mut EditorState, words: &[Word], fault: Option<Range<usize>>, view: Rect) {
+fn text_ui(
+    ui: &mut Ui,
+    t: &'static ThemeTokens,
+    state: &mut EditorState,
+    words: &[Completion],
+    fault: Option<Range<usize>>,
+    view: Rect,
+) {
     if let Some(at) = state.cursor.take() {
         let mut edit = TextEdit::load_state(ui.ctx(), id()).unwrap_or_default();
         edit.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(at))));
@@ -123,10 +130,10 @@ fn text_ui(ui: &mut Ui, t: &'static Tokens, state: &mut EditorState, words: &[Wo
 }
 
 /// Words that begin with the typed text, then words that contain it.
-fn matching(words: &[Word], typed: &str) -> Vec<Word> {
+fn matching(words: &[Completion], typed: &str) -> Vec<Completion> {
     let typed = typed.to_lowercase();
-    let begins = |word: &&Word| word.plain.to_lowercase().starts_with(&typed);
-    let holds = |word: &&Word| typed.len() > 1 && !begins(word) && word.plain.to_lowercase().contains(&typed);
+    let begins = |word: &&Completion| word.plain.to_lowercase().starts_with(&typed);
+    let holds = |word: &&Completion| typed.len() > 1 && !begins(word) && word.plain.to_lowercase().contains(&typed);
     words.iter().filter(begins).chain(words.iter().filter(holds)).take(OFFERED).cloned().collect()
 }
 
@@ -151,7 +158,7 @@ fn offer_keys(ui: &Ui, state: &mut EditorState) {
     }
 }
 
-fn offer_ui(ui: &Ui, t: &Tokens, state: &mut EditorState) {
+fn offer_ui(ui: &Ui, t: &ThemeTokens, state: &mut EditorState) {
     let Some(offer) = &state.offer else { return };
     let mut picked = None;
     let area = Area::new(Id::unique("sql-offer")).order(Order::Foreground).fixed_pos(offer.at.left_bottom() + vec2(-6.0, 2.0));
@@ -195,7 +202,7 @@ fn offer_ui(ui: &Ui, t: &Tokens, state: &mut EditorState) {
 }
 
 /// The highlighted statement; `fault` is underlined.
-fn coloured(text: &str, t: &Tokens, fault: Option<Range<usize>>) -> LayoutJob {
+fn coloured(text: &str, t: &ThemeTokens, fault: Option<Range<usize>>) -> LayoutJob {
     let mut job = LayoutJob { text: text.to_owned(), ..LayoutJob::default() };
     job.wrap.max_width = f32::INFINITY;
     let format = |color| TextFormat { font_id: font::mono(12.5), color, line_height: Some(LINE), ..TextFormat::default() };
@@ -217,12 +224,12 @@ fn coloured(text: &str, t: &Tokens, fault: Option<Range<usize>>) -> LayoutJob {
     for (range, kind) in sql::pieces(text) {
         push(at..range.start, t.tx);
         let color = match kind {
-            Kind::Keyword => t.keyword,
-            Kind::Quoted | Kind::Text => t.ok,
-            Kind::Number => t.info,
-            Kind::Comment => t.tx3,
-            Kind::Function => t.acc,
-            Kind::Name | Kind::Mark => t.tx,
+            SqlTokenKind::Keyword => t.keyword,
+            SqlTokenKind::Quoted | SqlTokenKind::Text => t.ok,
+            SqlTokenKind::Number => t.info,
+            SqlTokenKind::Comment => t.tx3,
+            SqlTokenKind::Function => t.acc,
+            SqlTokenKind::Name | SqlTokenKind::Mark => t.tx,
         };
         at = range.end;
         push(range, color);
@@ -235,8 +242,8 @@ fn coloured(text: &str, t: &Tokens, fault: Option<Range<usize>>) -> LayoutJob {
 mod tests {
     use super::*;
 
-    fn word(text: &str) -> Word {
-        Word { text: sql::name(text), plain: text.to_owned(), kind: "string".into() }
+    fn word(text: &str) -> Completion {
+        Completion { text: sql::name(text), plain: text.to_owned(), kind: "string".into() }
     }
 
     #[test]

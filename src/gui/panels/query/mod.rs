@@ -14,14 +14,14 @@ use egui::{Frame, Margin, Popup, PopupCloseBehavior, Ui, vec2};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font, text_style};
-use crate::gui::widgets::{self, Button, EmptyState, Note, TextField, note_ui, paint};
+use crate::gui::widgets::{self, Button, EmptyState, FieldNote, TextField, note_ui, paint};
 use crate::gui::{filters, icons, sql};
 use crate::model::dtype_name;
 use crate::query::{Filter, Query, QueryResult};
 use crate::studio::{Command, Document};
-use chart_state::Shape;
+use chart_state::ChartKind;
 use rows::COPIED_MOST;
-use state::{Copied, Word};
+use state::{Completion, CopyFormat};
 
 /// Choices of the row limit.
 const LIMITS: [(&str, Option<usize>); 5] = [
@@ -87,8 +87,8 @@ fn refresh_words(cx: &mut PanelContext<'_>, document: &Document) {
         return;
     }
     let levels = document.tree().levels.len();
-    let word = |text: String, plain: String, kind: &str| Word { text, plain, kind: kind.to_owned() };
-    let mut words: Vec<Word> = Vec::new();
+    let word = |text: String, plain: String, kind: &str| Completion { text, plain, kind: kind.to_owned() };
+    let mut words: Vec<Completion> = Vec::new();
     for level in 0..levels {
         for field in std::iter::once("id".to_owned())
             .chain(std::iter::once("type".to_owned()))
@@ -291,9 +291,9 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         Frame::NONE.inner_margin(Margin::symmetric(12, 8)).show(ui, |ui| {
             let line =
                 place.as_ref().map(|place| state.editor.sql.get(..place.start).unwrap_or_default().matches('\n').count() + 1);
-            note_ui(ui, &Note::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
+            note_ui(ui, &FieldNote::Error(line.map_or_else(|| why.clone(), |line| tr!("Line {line}: {why}", line, why))));
             for hint in hints {
-                note_ui(ui, &Note::Info(hint.clone()));
+                note_ui(ui, &FieldNote::Info(hint.clone()));
             }
         });
         return;
@@ -304,7 +304,7 @@ fn result_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
         return;
     };
     bar_ui(ui, cx, &result);
-    if cx.session.query.chart.shape != Shape::Rows {
+    if cx.session.query.chart.shape != ChartKind::Rows {
         return chart::ui(ui, cx, &result);
     }
     let level = level_of(state_sql(cx), document.tree().levels.len());
@@ -362,8 +362,11 @@ fn rows_menu_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, result: &Arc<QueryResult
     let copy = ui.add(Button::ghost(tr!("Copy")).icon(icons::COPY).name(tr!("Copy rows")).blocked(many));
     Popup::menu(&copy).show(|ui| {
         ui.spacing_mut().item_spacing.y = 0.0;
-        let ways =
-            [(tr!("Copy as CSV"), Copied::Csv), (tr!("Copy as JSON"), Copied::Json), (tr!("Copy as Markdown"), Copied::Markdown)];
+        let ways = [
+            (tr!("Copy as CSV"), CopyFormat::Csv),
+            (tr!("Copy as JSON"), CopyFormat::Json),
+            (tr!("Copy as Markdown"), CopyFormat::Markdown),
+        ];
         for (text, how) in ways {
             if widgets::menu_entry(ui, icons::COPY, text, "", None).clicked() {
                 cx.session.query.rows.copy(cx.jobs, how);

@@ -13,8 +13,8 @@ use super::detail;
 use crate::error::{Error, Result};
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{Tokens, font};
-use crate::gui::widgets::{self, Cell, Column, Table, TableSource, paint};
+use crate::gui::theme::{ThemeTokens, font};
+use crate::gui::widgets::{self, Cell, TableColumn, TableSource, TableWidget, paint};
 use crate::jobs::{AsyncValue, JobContext};
 use crate::model::SamplePath;
 use crate::ops::{ColumnSummary, summary_of};
@@ -39,7 +39,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
         state.order.update(cx.jobs, (state.serial, column, down), tr!("Sort"), move |ctx| sorted(&rows, column, down, ctx));
     }
     let order = state.sort.and_then(|(column, down)| state.order.get(&(state.serial, column, down))?.as_ref().ok());
-    let source = Rows {
+    let source = QueryRows {
         result: &result,
         columns: &state.columns,
         words: &state.words,
@@ -49,7 +49,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, level: usize) {
     };
     let mut table = std::mem::take(&mut state.table);
     let mut requests = Vec::new();
-    let shown = Table::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
+    let shown = TableWidget::new(tr!("Query rows"), &source).sticky(1).selected(state.selected).sorted(state.sort);
     let area = ui.available_rect_before_wrap();
     let chosen = state.selected.map(|row| source.row(row)).filter(|row| *row < result.row_count);
     let (left, right) = area.split_left_right_at_x(area.right() - detail::width(area.width(), chosen.is_some()));
@@ -165,27 +165,27 @@ fn sorted(result: &QueryResult, column: usize, down: bool, ctx: &JobContext) -> 
     Ok(order.values().to_vec())
 }
 
-struct Rows<'a> {
+struct QueryRows<'a> {
     result: &'a QueryResult,
-    columns: &'a [Column],
+    columns: &'a [TableColumn],
     words: &'a [bool],
     order: Option<&'a Vec<u32>>,
     summaries: &'a BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     seen: &'a RefCell<BTreeSet<usize>>,
 }
 
-impl Rows<'_> {
+impl QueryRows<'_> {
     fn row(&self, row: u64) -> usize {
         self.order.and_then(|order| order.get(row as usize)).map_or(row as usize, |&row| row as usize)
     }
 }
 
-impl TableSource for Rows<'_> {
+impl TableSource for QueryRows<'_> {
     fn rows(&self) -> u64 {
         self.result.row_count as u64
     }
 
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         self.columns
     }
 
@@ -201,7 +201,7 @@ impl TableSource for Rows<'_> {
         EXTRA
     }
 
-    fn head_extra_ui(&self, painter: &Painter, t: &Tokens, rect: Rect, column: usize) {
+    fn head_extra_ui(&self, painter: &Painter, t: &ThemeTokens, rect: Rect, column: usize) {
         self.seen.borrow_mut().insert(column);
         match self.summaries.get(&column).and_then(AsyncValue::latest) {
             Some(summary) => summary_ui(painter, t, rect, summary),
@@ -211,7 +211,7 @@ impl TableSource for Rows<'_> {
 }
 
 /// Draws a column summary: histogram or shares of values, with a legend.
-pub fn summary_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSummary) {
+pub fn summary_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &ColumnSummary) {
     let (picture, line) = rect.split_top_bottom_at_y(rect.bottom() - 13.0);
     bars_ui(painter, t, picture, summary);
     let mut words = match (summary.distinct, &summary.histogram) {
@@ -231,7 +231,7 @@ pub fn summary_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSum
     paint::text_left(painter, line, words.trim_start(), font::mono(9.5), t.tx3);
 }
 
-fn bars_ui(painter: &Painter, t: &Tokens, rect: Rect, summary: &ColumnSummary) {
+fn bars_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, summary: &ColumnSummary) {
     let rect = rect.shrink2(egui::vec2(0.0, 1.0));
     if let Some(bars) = &summary.histogram {
         let most = bars.counts.iter().copied().max().unwrap_or(1).max(1) as f32;

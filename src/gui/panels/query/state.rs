@@ -10,9 +10,9 @@ use egui::Rect;
 
 use super::chart_state::ChartState;
 use crate::error::Error;
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::sql;
-use crate::gui::widgets::{Column, TableState};
+use crate::gui::widgets::{TableColumn, TableState};
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ColumnSummary, json_lines};
 use crate::query::{Filter, QueryResult};
@@ -37,7 +37,7 @@ pub struct QueryState {
     /// Statement and filters of the rows shown.
     pub(super) ran: Option<(String, Vec<Filter>)>,
     pub(super) asked: Option<(String, Vec<Filter>)>,
-    pub(super) words: (Option<Key>, Vec<Word>),
+    pub(super) words: (Option<DocumentKey>, Vec<Completion>),
     pub(super) saving: String,
 }
 
@@ -113,7 +113,7 @@ impl QueryState {
 
 /// A completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct Completion {
     /// Text to insert, with quotes.
     pub text: String,
     /// Text to match, without quotes.
@@ -136,7 +136,7 @@ pub struct EditorState {
 
 pub(super) struct Offer {
     pub(super) typed: Range<usize>,
-    pub(super) words: Vec<Word>,
+    pub(super) words: Vec<Completion>,
     pub(super) chosen: usize,
     pub(super) moved: bool,
     pub(super) at: Rect,
@@ -155,7 +155,7 @@ impl EditorState {
     }
 
     /// Replaces the typed part of a word at the cursor by its completion.
-    pub(super) fn complete(&mut self, typed: Range<usize>, word: &Word) {
+    pub(super) fn complete(&mut self, typed: Range<usize>, word: &Completion) {
         if typed.end > self.sql.len() {
             return;
         }
@@ -176,7 +176,7 @@ impl EditorState {
 
 /// Format of copied rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Copied {
+pub enum CopyFormat {
     /// Comma-separated values.
     Csv,
     /// JSON objects, one a line.
@@ -191,7 +191,7 @@ pub struct RowsState {
     /// The rows.
     pub result: Option<Arc<QueryResult>>,
     /// Their columns.
-    pub columns: Vec<Column>,
+    pub columns: Vec<TableColumn>,
     pub(super) words: Vec<bool>,
     pub(super) serial: u64,
     pub(super) table: TableState,
@@ -200,7 +200,7 @@ pub struct RowsState {
     pub(super) order: AsyncValue<(u64, usize, bool), Vec<u32>>,
     pub(super) summaries: BTreeMap<usize, AsyncValue<(u64, usize), ColumnSummary>>,
     pub(super) seen: RefCell<BTreeSet<usize>>,
-    pub(super) copied: AsyncValue<(u64, Copied), String>,
+    pub(super) copied: AsyncValue<(u64, CopyFormat), String>,
     pub(super) found: AsyncValue<(u64, u64), Option<RowRef>>,
 }
 
@@ -209,12 +209,12 @@ impl RowsState {
     pub fn take(&mut self, result: Arc<QueryResult>) {
         let numeric =
             |kind: &str| kind.contains("int") || matches!(kind, "float" | "double" | "halffloat") || kind.starts_with("decimal");
-        let columns: Vec<Column> = result
+        let columns: Vec<TableColumn> = result
             .columns()
             .into_iter()
             .map(|(name, type_name)| {
                 let width = (name.chars().count() as f32 * 7.2 + 28.0).clamp(if name == "id" { 130.0 } else { 96.0 }, 220.0);
-                Column { right: numeric(&type_name), name, type_name, width }
+                TableColumn { right: numeric(&type_name), name, type_name, width }
             })
             .collect();
         if columns != self.columns {
@@ -235,17 +235,17 @@ impl RowsState {
     }
 
     /// Starts formatting the rows for the clipboard.
-    pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: Copied) {
+    pub fn copy(&mut self, jobs: &crate::jobs::Jobs, how: CopyFormat) {
         let Some(result) = self.result.clone() else { return };
         self.copied.update(jobs, (self.serial, how), tr!("Copy rows"), move |_| Ok(copied_text(&result, how)));
     }
 }
 
-pub(super) fn copied_text(result: &QueryResult, how: Copied) -> String {
+pub(super) fn copied_text(result: &QueryResult, how: CopyFormat) -> String {
     match how {
-        Copied::Csv => result.csv(),
-        Copied::Json => json_lines(result),
-        Copied::Markdown => {
+        CopyFormat::Csv => result.csv(),
+        CopyFormat::Json => json_lines(result),
+        CopyFormat::Markdown => {
             let plain = |text: String| text.replace('|', "\\|").replace('\n', " ");
             let names: Vec<String> = result.columns().into_iter().map(|(name, _)| plain(name)).collect();
             let mut out = format!("| {} |\n|{}\n", names.join(" | "), " --- |".repeat(names.len()));

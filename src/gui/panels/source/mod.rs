@@ -7,14 +7,16 @@ use egui::{Frame, Label, Margin, Ui};
 
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, font};
-use crate::gui::widgets::{self, Button, Cell, Column, EmptyState, Mark, Segment, Table, TableSource, paint, segmented};
+use crate::gui::widgets::{
+    self, Button, Cell, EmptyState, Segment, StatusMark, TableColumn, TableSource, TableWidget, paint, segmented,
+};
 use crate::gui::{dropped_paths, icons};
 use crate::model::is_remote;
 use crate::ops::RemoteCacheRequest;
 use crate::remote::{ActionTraffic, RequestLine, Traffic};
 use crate::studio::{Command, Document};
 use crate::text::PrintableLine;
-use state::List;
+use state::SourceList;
 
 /// Number of servers of a project that are listed.
 const SERVERS_SHOWN: usize = 6;
@@ -170,27 +172,27 @@ fn lists_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, traffic: &Traffic) {
     let state = &mut cx.session.source;
     Frame::NONE.inner_margin(Margin::symmetric(12, 6)).show(ui, |ui| {
         let choices = [
-            Segment::new(List::Actions, tr!("By action")).count(traffic.actions.len() as u64),
-            Segment::new(List::Requests, tr!("Requests")).count(traffic.requests.len() as u64),
+            Segment::new(SourceList::Actions, tr!("By action")).count(traffic.actions.len() as u64),
+            Segment::new(SourceList::Requests, tr!("Requests")).count(traffic.requests.len() as u64),
         ];
         segmented(ui, "What to list", &mut state.list, &choices);
     });
     match state.list {
-        List::Actions => {
-            let rows = Actions { rows: &traffic.actions, columns: columns(&action_columns()) };
-            let _ = Table::new(tr!("Requests by action"), &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
+        SourceList::Actions => {
+            let rows = SourceActions { rows: &traffic.actions, columns: columns(&action_columns()) };
+            let _ = TableWidget::new(tr!("Requests by action"), &rows).sticky(1).show(ui, &mut state.actions, |_, _| {});
         }
-        List::Requests => {
+        SourceList::Requests => {
             let rows = Requests { rows: &traffic.requests, columns: columns(&request_columns()) };
-            let _ = Table::new(tr!("Requests"), &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
+            let _ = TableWidget::new(tr!("Requests"), &rows).sticky(1).show(ui, &mut state.requests, |_, _| {});
         }
     }
 }
 
 /// Name, second header line, width in points, right-aligned.
-type Head = (&'static str, &'static str, f32, bool);
+type SourceHead = (&'static str, &'static str, f32, bool);
 
-fn action_columns() -> [Head; 7] {
+fn action_columns() -> [SourceHead; 7] {
     [
         (tr!("Action"), "", 280.0, false),
         (tr!("Requests"), tr!("count"), 80.0, true),
@@ -202,7 +204,7 @@ fn action_columns() -> [Head; 7] {
     ]
 }
 
-fn request_columns() -> [Head; 7] {
+fn request_columns() -> [SourceHead; 7] {
     [
         (tr!("Address"), "", 320.0, false),
         (tr!("Range"), tr!("first byte, length"), 190.0, false),
@@ -214,29 +216,34 @@ fn request_columns() -> [Head; 7] {
     ]
 }
 
-fn columns(heads: &[Head]) -> Vec<Column> {
-    let column = |&(name, type_name, width, right): &Head| Column { name: name.into(), type_name: type_name.into(), width, right };
+fn columns(heads: &[SourceHead]) -> Vec<TableColumn> {
+    let column = |&(name, type_name, width, right): &SourceHead| TableColumn {
+        name: name.into(),
+        type_name: type_name.into(),
+        width,
+        right,
+    };
     heads.iter().map(column).collect()
 }
 
-struct Actions<'a> {
+struct SourceActions<'a> {
     rows: &'a [ActionTraffic],
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
 }
 
-impl Actions<'_> {
+impl SourceActions<'_> {
     /// Newest first.
     fn at(&self, row: u64) -> Option<&ActionTraffic> {
         self.rows.get(self.rows.len().checked_sub(row as usize + 1)?)
     }
 }
 
-impl TableSource for Actions<'_> {
+impl TableSource for SourceActions<'_> {
     fn rows(&self) -> u64 {
         self.rows.len() as u64
     }
 
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         &self.columns
     }
 
@@ -253,17 +260,17 @@ impl TableSource for Actions<'_> {
         }
     }
 
-    fn mark(&self, row: u64) -> Mark {
+    fn mark(&self, row: u64) -> StatusMark {
         match self.at(row) {
-            Some(action) if action.failed > 0 => Mark::Warning,
-            _ => Mark::Ok,
+            Some(action) if action.failed > 0 => StatusMark::Warning,
+            _ => StatusMark::Ok,
         }
     }
 }
 
 struct Requests<'a> {
     rows: &'a [RequestLine],
-    columns: Vec<Column>,
+    columns: Vec<TableColumn>,
 }
 
 impl Requests<'_> {
@@ -277,7 +284,7 @@ impl TableSource for Requests<'_> {
         self.rows.len() as u64
     }
 
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         &self.columns
     }
 
@@ -298,10 +305,10 @@ impl TableSource for Requests<'_> {
         }
     }
 
-    fn mark(&self, row: u64) -> Mark {
+    fn mark(&self, row: u64) -> StatusMark {
         match self.at(row) {
-            Some(line) if line.fault.is_some() => Mark::Error,
-            _ => Mark::Ok,
+            Some(line) if line.fault.is_some() => StatusMark::Error,
+            _ => StatusMark::Ok,
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::remote::CacheState;
 
 /// Which list is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum List {
+pub(super) enum SourceList {
     /// One row for each action.
     #[default]
     Actions,
@@ -16,7 +16,7 @@ pub(super) enum List {
 /// State of the panel. Outlives the document.
 #[derive(Default)]
 pub struct SourceState {
-    pub(super) list: List,
+    pub(super) list: SourceList,
     pub(super) actions: TableState,
     pub(super) requests: TableState,
     pub(super) cache: Option<CacheState>,

@@ -81,7 +81,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
     let state = &cx.session.statistics.leaks;
     if let Some(why) = state.failed.clone() {
-        widgets::note_ui(ui, &widgets::Note::Error(why));
+        widgets::note_ui(ui, &widgets::FieldNote::Error(why));
     }
     if let Some(found) = state.found.clone() {
         found_ui(ui, cx, document, &found);
@@ -114,7 +114,11 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
     if !found.leaks() {
         line_ui(ui, icons::CHECK_CIRCLE, theme::tokens(ui).ok, &no_leaks_text(&parts), "");
     }
-    let kinds = [(&found.footprints, Shared::Ground), (&found.times, Shared::Time), (&found.content, Shared::Bytes)];
+    let kinds = [
+        (&found.footprints, SharedProperty::Ground),
+        (&found.times, SharedProperty::Time),
+        (&found.content, SharedProperty::Bytes),
+    ];
     for (leaks, what) in kinds {
         for leak in leaks.iter() {
             leak_ui(ui, cx, document, leak, what);
@@ -136,19 +140,19 @@ fn found_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, found: 
 
 /// Property that the samples of two parts share.
 #[derive(Clone, Copy)]
-enum Shared {
+enum SharedProperty {
     Ground,
     Time,
     Bytes,
 }
 
 /// Describes a leak in one sentence.
-fn sentence(leak: &Leak, what: Shared) -> String {
+fn sentence(leak: &Leak, what: SharedProperty) -> String {
     let [a, b] = &leak.parts;
     let [first, second] = leak.samples;
     let (n, m) = (paint::grouped(first), paint::grouped(second));
     match what {
-        Shared::Ground => tr_n!(
+        SharedProperty::Ground => tr_n!(
             first,
             "{n} sample of {a} and {m} of {b} cover the same ground",
             "{n} samples of {a} and {m} of {b} cover the same ground",
@@ -157,7 +161,7 @@ fn sentence(leak: &Leak, what: Shared) -> String {
             m,
             b
         ),
-        Shared::Time => tr_n!(
+        SharedProperty::Time => tr_n!(
             first,
             "{n} sample of {a} and {m} of {b} cover the same ground at the same time",
             "{n} samples of {a} and {m} of {b} cover the same ground at the same time",
@@ -166,7 +170,7 @@ fn sentence(leak: &Leak, what: Shared) -> String {
             m,
             b
         ),
-        Shared::Bytes => tr_n!(
+        SharedProperty::Bytes => tr_n!(
             first,
             "{n} sample of {a} and {m} of {b} have the same bytes",
             "{n} samples of {a} and {m} of {b} have the same bytes",
@@ -199,7 +203,7 @@ fn line_ui(ui: &mut Ui, icon: &str, color: egui::Color32, text: &str, right: &st
     response.on_hover_text(theme::rich_text(text));
 }
 
-fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &Leak, what: Shared) {
+fn leak_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, leak: &Leak, what: SharedProperty) {
     let t = theme::tokens(ui);
     let text = sentence(leak, what);
     let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), Sense::click());

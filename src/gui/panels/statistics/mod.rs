@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use egui::{Frame, Margin, Rect, Role, ScrollArea, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
-use crate::extensions::pooled_statistics::{Moments, Pooled, PooledReport};
+use crate::extensions::pooled_statistics::{BandMoments, Pooled, PooledReport};
 use crate::gui::action::Action;
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::panels::preview::names::{band_names, classes_of, number, number_of};
 use crate::gui::theme::{self, font, text_style};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, EmptyState, paint};
 use crate::gui::{filters, icons};
 use crate::model::is_padding;
@@ -59,8 +60,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     };
     let kept = cx.studio.kept().cloned();
     let state = &mut cx.session.statistics;
-    // The pointer identifies the filter.
-    let wanted = (key, request.clone(), kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize));
+    let wanted = (key, request.clone(), kept.as_ref().map(ValueId::of));
     if has(level) || request.exact {
         let reader = open.reader.clone();
         state.pooled.update(cx.jobs, wanted.clone(), tr!("Pool statistics"), move |ctx| {
@@ -95,11 +95,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-fn splits(cx: &mut PanelContext<'_>, document: &Document, key: Key) {
+fn splits(cx: &mut PanelContext<'_>, document: &Document, key: DocumentKey) {
     let column = document.fields(0).into_iter().map(|field| field.name).find(|name| name == "split" || name.ends_with(":split"));
     let Some((column, open)) = column.zip(document.opened()) else { return };
     let kept = cx.studio.kept().cloned();
-    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    let of = kept.as_ref().map(ValueId::of);
     let reader = open.reader.clone();
     let state = &mut cx.session.statistics;
     state.splits.update(cx.jobs, (key, of), tr!("Splits"), move |ctx| {
@@ -216,7 +216,7 @@ fn report_ui(ui: &mut Ui, document: &Document, report: &PooledReport) {
             row_ui(ui, heads.map(str::to_owned), true);
             for (band, moments) in bands.iter().enumerate() {
                 match moments {
-                    Some(Moments { min, max, mean, std, count }) => {
+                    Some(BandMoments { min, max, mean, std, count }) => {
                         let cells = [
                             name(band),
                             number_of(*min),

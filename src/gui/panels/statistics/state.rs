@@ -6,7 +6,8 @@ use std::sync::Arc;
 use crate::error::Error;
 use crate::extensions::Leakage;
 use crate::extensions::pooled_statistics::PooledReport;
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::jobs::{AsyncValue, JobId};
 use crate::ops::{ColumnSummary, StatsRequest};
 use crate::studio::RowRef;
@@ -14,7 +15,7 @@ use crate::studio::RowRef;
 /// State of the panel.
 #[derive(Default)]
 pub struct StatisticsState {
-    pub(super) made_for: Option<Key>,
+    pub(super) made_for: Option<DocumentKey>,
     pub(super) level: Option<usize>,
     /// Id of the position below a FOLDER; all positions when absent.
     pub(super) position: Option<String>,
@@ -22,8 +23,8 @@ pub struct StatisticsState {
     pub(super) split: Option<String>,
     /// Read pixels too; requested by a button, because it is slow.
     pub(super) exact: bool,
-    pub(super) pooled: AsyncValue<(Key, StatsRequest, usize), Arc<PooledReport>>,
-    pub(super) splits: AsyncValue<(Key, usize), Option<ColumnSummary>>,
+    pub(super) pooled: AsyncValue<(DocumentKey, StatsRequest, Option<ValueId>), Arc<PooledReport>>,
+    pub(super) splits: AsyncValue<(DocumentKey, Option<ValueId>), Option<ColumnSummary>>,
     /// Leakage between the splits.
     pub leaks: LeaksState,
 }

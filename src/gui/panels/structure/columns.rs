@@ -1,6 +1,6 @@
 //! Layout of the columns of the matrix: one column for each position of the pattern, with gaps between groups.
 
-use super::state::Lens;
+use super::state::StructureSummary;
 
 /// Smallest and largest width of a column in points; in between, the width of its id.
 const CELL: f32 = 58.0;
@@ -13,7 +13,7 @@ const GAP: f32 = 6.0;
 const GROUP: f32 = 8.0;
 
 /// Layout of the columns.
-pub(super) struct Columns {
+pub(super) struct StructureColumns {
     /// Left edge of each position, from the left edge of the first.
     pub left: Vec<f32>,
     /// For each position, the index after its last descendant.
@@ -23,8 +23,8 @@ pub(super) struct Columns {
     pub width: f32,
 }
 
-impl Columns {
-    pub fn new(lens: &Lens) -> Self {
+impl StructureColumns {
+    pub fn new(lens: &StructureSummary) -> Self {
         let count = lens.pattern.len();
         let longest = lens.pattern.iter().map(|node| node.id.chars().count()).max().unwrap_or(0);
         let cell = (longest as f32 * LETTER + BESIDE).clamp(CELL, WIDEST).round();
@@ -69,10 +69,10 @@ mod tests {
     use crate::draft::Structure;
     use crate::model::{Dataset, Sample, Tortilla};
 
-    fn lens(parts: Vec<Sample>) -> Lens {
+    fn lens(parts: Vec<Sample>) -> StructureSummary {
         let roots = vec![Sample::folder("a", Tortilla::new(parts))];
         let data = Dataset { root: Tortilla::new(roots).into(), ..Dataset::default() };
-        Lens { pattern: Structure::of(&data).pattern().to_vec(), ..Lens::default() }
+        StructureSummary { pattern: Structure::of(&data).pattern().to_vec(), ..StructureSummary::default() }
     }
 
     #[test]
@@ -80,7 +80,7 @@ mod tests {
         let file = |id: &str| Sample::file(id, "/x", 1);
         let s2 = Sample::folder("s2", Tortilla::new(vec![file("t0"), file("t1")]));
         let lens = lens(vec![s2, file("dem"), file("label")]);
-        let columns = Columns::new(&lens);
+        let columns = StructureColumns::new(&lens);
         assert_eq!(columns.end, [3, 2, 3, 4, 5]);
         for (index, &left) in columns.left.iter().enumerate() {
             assert_eq!(columns.at(left + columns.cell / 2.0), Some(index as u32));
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn columns_are_as_wide_as_the_longest_id_within_limits() {
-        let width = |id: &str| Columns::new(&lens(vec![Sample::file("t0", "/x", 1), Sample::file(id, "/x", 1)])).cell;
+        let width = |id: &str| StructureColumns::new(&lens(vec![Sample::file("t0", "/x", 1), Sample::file(id, "/x", 1)])).cell;
         assert_eq!(width("t1"), CELL);
         assert!(width("before.tif") >= 10.0 * LETTER + 25.0, "the name is not cut");
         assert_eq!(width("a_name_that_never_seems_to_come_to_an_end.tif"), WIDEST);

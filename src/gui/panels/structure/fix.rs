@@ -7,15 +7,16 @@ use egui::{Frame, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, WidgetInfo,
 
 use super::matrix::state_word;
 use super::root_of;
-use super::state::{Fault, FixState, Lens, Wanted};
-use crate::draft::{self, Care, Fix, FixVerb, Place, PositionState};
+use super::state::{FixState, PlanKey, StructureFault, StructureSummary};
+use crate::draft::{self, Care, Fix, FixVerb, PatternCell, PositionState};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::sample_status::finding_sample;
 use crate::gui::theme::{self, font, text_style};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::{self, Button, Tone, paint};
-use crate::jobs::State;
+use crate::jobs::AsyncState;
 use crate::model::{Finding, SampleKind};
 use crate::studio::{Command, Document};
 
@@ -34,8 +35,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     let root = root_of(document, at);
     let report = cx.studio.report().clone();
     let position = cx.session.structure.cell.filter(|(of, _)| *of == root).map(|(_, position)| position);
-    // A row number beyond the level keeps the key unique for pattern cells without a sample.
-    let of = Some((key, Arc::as_ptr(&report) as usize ^ ((at.row as usize) << 8) ^ at.level, root, position));
+    let of = Some((key, ValueId::of(&report), at, root, position));
     if cx.session.structure.fix.of == of {
         return;
     }
@@ -45,9 +45,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         finding_fault(document, finding, root)
     });
     let state = &mut cx.session.structure.fix;
-    let mut next = FixState { of, fault, ..FixState::default() };
+    let mut next = FixState { of: of.clone(), fault, ..FixState::default() };
     // A new report of the same revision does not change a plan: keep the one that is being computed.
-    if state.of.as_ref().is_some_and(|old| (old.0, old.2, old.3) == (key, root, position)) {
+    if state.of.as_ref().is_some_and(|old| (old.0, old.3, old.4) == (key, root, position)) {
         (next.plan, next.asked, next.chosen) = (std::mem::take(&mut state.plan), state.asked.take(), state.chosen);
     }
     if let (Some(fault), Some(of), Some(finder)) = (&next.fault, of, cx.studio.fix_finder()) {
@@ -57,7 +57,13 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     *state = next;
 }
 
-fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>, whole: bool) -> Option<Fault> {
+fn cell_fault(
+    document: &Document,
+    lens: &StructureSummary,
+    root: u32,
+    position: Option<u32>,
+    whole: bool,
+) -> Option<StructureFault> {
     let draft = document.draft()?;
     let structure = document.structure()?;
     if !structure.worst(root as usize).is_fault() {
@@ -124,7 +130,7 @@ fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>
     let now = lens
         .siblings(position)
         .map(|sibling| {
-            let place: &Place = &places[sibling as usize];
+            let place: &PatternCell = &places[sibling as usize];
             let off = place.state.is_fault();
             let word = match place.state {
                 PositionState::Missing | PositionState::WrongType => state_word(place),
@@ -133,7 +139,7 @@ fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>
             (word, off)
         })
         .collect();
-    Some(Fault {
+    Some(StructureFault {
         title: title.into(),
         rule: "PIT-1",
         path,
@@ -148,14 +154,14 @@ fn cell_fault(document: &Document, lens: &Lens, root: u32, position: Option<u32>
     })
 }
 
-fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<Fault> {
+fn finding_fault(document: &Document, finding: &Finding, root: u32) -> Option<StructureFault> {
     document.draft()?;
     let mut path: Vec<String> = finding_sample(finding)
         .and_then(|at| document.path(at))
         .map(|path| path.0.iter().map(|id| id.to_string()).collect())
         .unwrap_or_default();
     let last = path.pop()?;
-    Some(Fault {
+    Some(StructureFault {
         title: crate::text::of(finding.rule.what()).into(),
         rule: finding.rule.code(),
         path,
@@ -194,7 +200,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     cx.session.structure.fix.fault = Some(fault);
 }
 
-fn head_ui(ui: &mut Ui, fault: &Fault) {
+fn head_ui(ui: &mut Ui, fault: &StructureFault) {
     let t = theme::tokens(ui);
     ui.horizontal_wrapped(|ui| {
         ui.label(theme::rich_text(icons::WARNING_OCTAGON).font(font::icon(16.0)).color(t.err));
@@ -235,12 +241,12 @@ fn chips_ui<'a>(
     });
 }
 
-fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &Fault) {
+fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: &StructureFault) {
     let t = theme::tokens(ui);
     let fixes = match &cx.session.structure.fix.fixes.state() {
-        State::Ready(fixes) => (*fixes).clone(),
-        State::Failed(_) => Vec::new(),
-        State::NotAsked | State::Pending => return,
+        AsyncState::Ready(fixes) => (*fixes).clone(),
+        AsyncState::Failed(_) => Vec::new(),
+        AsyncState::NotAsked | AsyncState::Pending => return,
     };
     if fixes.is_empty() {
         let nothing_common = document.structure().is_some_and(|structure| structure.nothing_common());
@@ -295,7 +301,7 @@ fn fixes_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, fault: 
 }
 
 /// The FOLDER after the fix, and the ids that the fix changes or removes.
-fn after_ui(ui: &mut Ui, fix: &Fix, fault: &Fault) {
+fn after_ui(ui: &mut Ui, fix: &Fix, fault: &StructureFault) {
     let t = theme::tokens(ui);
     ui.label(theme::rich_text(tr!("After the fix")).font(font::semibold(12.0)));
     match siblings_after(&fix.preview.1, &fault.above) {
@@ -404,7 +410,7 @@ fn ask_plan(cx: &mut PanelContext<'_>, document: &Document, root: u32, fix: &Fix
     let Some(finder) = cx.studio.fix_finder() else { return };
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
     let key = (cx.session.serial, revision(cx.studio));
-    let wanted: Wanted = (key, choice, root, fix.verb, fix.care);
+    let wanted: PlanKey = (key, choice, root, fix.verb, fix.care);
     let like = fix.clone();
     let state = &mut cx.session.structure.fix;
     state.asked = Some(wanted.clone());

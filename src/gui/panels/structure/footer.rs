@@ -3,16 +3,16 @@
 use egui::{Painter, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::cell_rect;
-use super::columns::Columns;
-use super::state::Lens;
+use super::columns::StructureColumns;
+use super::state::StructureSummary;
 use crate::draft::PositionState;
-use crate::gui::theme::{Tokens, font};
+use crate::gui::theme::{ThemeTokens, font};
 use crate::gui::widgets::paint;
 
 pub(super) const FOOT: f32 = 28.0;
 
 /// Colour of positions that can't be reached.
-pub(super) fn hatch(painter: &Painter, t: &Tokens, cell: Rect) {
+pub(super) fn hatch(painter: &Painter, t: &ThemeTokens, cell: Rect) {
     let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
     let mut x = cell.left() - cell.height();
     while x < cell.right() {
@@ -21,7 +21,15 @@ pub(super) fn hatch(painter: &Painter, t: &Tokens, cell: Rect) {
     }
 }
 
-pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect, shift: f32, clip: Rect) {
+pub(super) fn ui(
+    ui: &Ui,
+    t: &ThemeTokens,
+    lens: &StructureSummary,
+    columns: &StructureColumns,
+    rect: Rect,
+    shift: f32,
+    clip: Rect,
+) {
     let painter = ui.painter_at(rect);
     painter.rect_filled(rect, 0, t.bg1);
     let (sums, legend) = rect.split_top_bottom_at_y(rect.top() + FOOT);
@@ -48,7 +56,7 @@ pub(super) fn ui(ui: &Ui, t: &Tokens, lens: &Lens, columns: &Columns, rect: Rect
     legend_ui(ui, t, legend);
 }
 
-fn legend_ui(ui: &Ui, t: &Tokens, rect: Rect) {
+fn legend_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
     let painter = ui.painter_at(rect);
     // The legend first: the counts take the remaining width.
     let text = Rect::from_min_max(rect.min, rect.max - vec2(10.0, 0.0));

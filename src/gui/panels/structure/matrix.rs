@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use egui::{Painter, Rect, Response, Role, Sense, Shape, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::columns::{BESIDE, Columns, LETTER};
+use super::columns::{BESIDE, LETTER, StructureColumns};
 use super::footer::{self, FOOT};
-use super::state::Lens;
+use super::state::StructureSummary;
 use super::{cell_rect, root_of, select, step};
-use crate::draft::{self, Place, PositionState};
-use crate::gui::drag::{self, Dragged, Target};
+use crate::draft::{self, PatternCell, PositionState};
+use crate::gui::drag::{self, Dragged, DropTarget};
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, VirtualRows, paint};
 use crate::model::{Dataset, SampleKind};
 use crate::studio::{Document, RowRef};
@@ -24,10 +24,10 @@ const LEVEL: f32 = 58.0;
 const LEGEND: f32 = 28.0;
 
 /// Draws the matrix.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
-    let columns = Columns::new(lens);
+    let columns = StructureColumns::new(lens);
     let level_height = if area.height() < 420.0 { 46.0 } else { LEVEL };
     let head = Rect::from_min_size(area.min, vec2(area.width(), level_height * lens.levels as f32 + 6.0));
     let foot = Rect::from_min_max(pos2(area.left(), area.bottom() - FOOT - LEGEND), area.max);
@@ -41,7 +41,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     sideways_bar(ui, cx, Rect::from_min_max(pos2(area.left() + IDS, body.bottom() - 8.0), body.max), &columns);
 }
 
-fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &Columns) {
+fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &StructureColumns) {
     let state = &mut cx.session.structure;
     let most = (columns.width + 16.0 - (area.width() - IDS)).max(0.0);
     if most > 0.0 && ui.rect_contains_pointer(area) {
@@ -58,7 +58,7 @@ fn scroll_sideways(ui: &Ui, cx: &mut PanelContext<'_>, area: Rect, columns: &Col
     state.x = state.x.clamp(0.0, most).round();
 }
 
-fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &Columns) {
+fn sideways_bar(ui: &Ui, cx: &mut PanelContext<'_>, track: Rect, columns: &StructureColumns) {
     let content = columns.width + 16.0;
     let most = content - track.width();
     if most <= 0.0 {
@@ -83,8 +83,8 @@ fn head_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &Lens,
-    columns: &Columns,
+    lens: &StructureSummary,
+    columns: &StructureColumns,
     rect: Rect,
     level_height: f32,
     shift: f32,
@@ -184,8 +184,8 @@ fn node_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &Lens,
-    columns: &Columns,
+    lens: &StructureSummary,
+    columns: &StructureColumns,
     position: u32,
     card: Rect,
     painter: &Painter,
@@ -251,7 +251,7 @@ struct Card<'a> {
     hovered: bool,
 }
 
-fn card_ui(painter: &Painter, t: &Tokens, rect: Rect, card: Card<'_>) {
+fn card_ui(painter: &Painter, t: &ThemeTokens, rect: Rect, card: Card<'_>) {
     let (fill, border) = match () {
         () if card.selected => (t.accbg, t.accfill),
         () if card.faults > 0 => (if card.hovered { t.bg3 } else { t.bg2 }, t.errline),
@@ -277,8 +277,8 @@ fn rows_ui(
     ui: &mut Ui,
     cx: &mut PanelContext<'_>,
     document: &Document,
-    lens: &Lens,
-    columns: &Columns,
+    lens: &StructureSummary,
+    columns: &StructureColumns,
     body: Rect,
     shift: f32,
     clip: Rect,
@@ -349,8 +349,8 @@ fn rows_ui(
 
 struct MatrixRow<'a> {
     document: &'a Document,
-    lens: &'a Lens,
-    columns: &'a Columns,
+    lens: &'a StructureSummary,
+    columns: &'a StructureColumns,
     dataset: &'a Dataset,
     shift: f32,
     clip: Rect,
@@ -362,7 +362,7 @@ struct MatrixRow<'a> {
 /// Interaction with a cell.
 enum Touched {
     Clicked(u32),
-    Dropped(Arc<Dragged>, Target),
+    Dropped(Arc<Dragged>, DropTarget),
 }
 
 impl MatrixRow<'_> {
@@ -379,7 +379,7 @@ impl MatrixRow<'_> {
             }
             None => (PositionState::Present, 0, Vec::new()),
         };
-        let bad = |place: &&Place| place.state.is_fault() && !place.unreachable;
+        let bad = |place: &&PatternCell| place.state.is_fault() && !place.unreachable;
         let faults = places.iter().filter(bad).count();
         let said = match (faults, extra) {
             (0, 0) if worst == PositionState::Padded => tr!("{id}, padded", id),
@@ -424,7 +424,15 @@ impl MatrixRow<'_> {
     }
 
     /// Draws a cell that differs from the pattern; returns the interaction.
-    fn marked_ui(&self, ui: &mut Ui, painter: &Painter, cell: Rect, position: u32, place: &Place, root: &str) -> Option<Touched> {
+    fn marked_ui(
+        &self,
+        ui: &mut Ui,
+        painter: &Painter,
+        cell: Rect,
+        position: u32,
+        place: &PatternCell,
+        root: &str,
+    ) -> Option<Touched> {
         let t = theme::tokens(ui);
         if place.unreachable {
             footer::hatch(painter, t, cell);
@@ -450,7 +458,7 @@ impl MatrixRow<'_> {
     /// Draws a cell that accepts what is being dragged.
     fn slot_ui(&self, ui: &Ui, painter: &Painter, response: &Response, position: u32, carried: &Dragged) -> Option<Touched> {
         let t = theme::tokens(ui);
-        let target = Target::Slot(self.root, position);
+        let target = DropTarget::Slot(self.root, position);
         let refused = drag::refusal(self.document, carried, &target).is_some();
         let over = response.contains_pointer();
         let color = if refused && over { t.err } else { t.accfill };
@@ -469,7 +477,7 @@ impl MatrixRow<'_> {
 }
 
 /// The state as text.
-pub fn state_word(place: &Place) -> String {
+pub fn state_word(place: &PatternCell) -> String {
     match (place.state, &place.id, place.kind) {
         (PositionState::Present, ..) => tr!("present" in "state of a position").into(),
         (PositionState::Padded, ..) => tr!("padded" in "state of a position").into(),
@@ -482,7 +490,7 @@ pub fn state_word(place: &Place) -> String {
 }
 
 /// Paints a cell that differs from the pattern.
-fn place_ui(painter: &Painter, t: &Tokens, cell: Rect, place: &Place) {
+fn place_ui(painter: &Painter, t: &ThemeTokens, cell: Rect, place: &PatternCell) {
     let (fill, line, color) = match place.state {
         PositionState::Present | PositionState::Padded => (t.bg1, t.tx3, t.tx2),
         PositionState::WrongOrder | PositionState::WrongId => (t.warnbg, t.warnline, t.warn),

@@ -13,17 +13,17 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Layout, Margin, Rect, Ui, UiBuilder, pos2, vec2};
 
-use crate::draft::{self, PatternChoice, Plan, PositionState};
+use crate::draft::{self, FixPlan, PatternChoice, PositionState};
 use crate::gui::action::Action;
 use crate::gui::dock::Pane;
-use crate::gui::document_key::{Key, revision};
+use crate::gui::document_key::{DocumentKey, revision};
 use crate::gui::outline::{Gap, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, paint};
 use crate::gui::{icons, theme};
 use crate::model::NodePath;
 use crate::studio::{Command, Document, RowRef};
-use state::{Lens, StructureState, View};
+use state::{StructureState, StructureSummary, StructureView};
 
 /// Width of the pattern choice, in points.
 const PATTERN_WIDTH: f32 = 170.0;
@@ -68,7 +68,7 @@ impl StructureState {
     }
 
     /// Why no safe fix can be applied; `None` when one can.
-    pub fn safe_blocked(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+    pub fn safe_blocked(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
         match self.safe_plan(key, choice) {
             _ if self.lens.roots.faults() == 0 => Some(tr!("Every root fits the pattern")),
             None if self.safe.is_pending() => Some(tr!("Looking for fixes")),
@@ -78,13 +78,13 @@ impl StructureState {
     }
 
     /// [`StructureState::safe_blocked`], but `None` while it is unknown.
-    pub fn needs_choice(&self, key: Key, choice: &PatternChoice) -> Option<&'static str> {
+    pub fn needs_choice(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&'static str> {
         let known = self.safe.get(&(key, choice.clone()))?.as_ref().ok()?;
         known.is_none().then_some(mark!("Every fix here needs a choice: select a cell"))
     }
 
     /// The fix of everything that can be mended without removing, once it is known.
-    pub fn safe_plan(&self, key: Key, choice: &PatternChoice) -> Option<&Arc<Plan>> {
+    pub fn safe_plan(&self, key: DocumentKey, choice: &PatternChoice) -> Option<&Arc<FixPlan>> {
         self.safe.get(&(key, choice.clone()))?.as_ref().ok()?.as_ref()
     }
 }
@@ -95,7 +95,7 @@ pub fn root_of(document: &Document, at: RowRef) -> u32 {
 }
 
 /// Present and expected children of a FOLDER of a draft. `None` when none is missing.
-pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, usize)> {
+pub fn lacking(document: &Document, lens: &StructureSummary, at: RowRef) -> Option<(usize, usize)> {
     let (draft, structure) = document.draft().zip(document.structure())?;
     let root = root_of(document, at);
     if !structure.worst(root as usize).is_fault() {
@@ -117,7 +117,7 @@ pub fn lacking(document: &Document, lens: &Lens, at: RowRef) -> Option<(usize, u
 }
 
 /// The slots of a FOLDER of a draft: positions of the pattern without a child, in order.
-pub fn gaps(document: &Document, lens: &Lens, at: RowRef) -> Vec<Gap> {
+pub fn gaps(document: &Document, lens: &StructureSummary, at: RowRef) -> Vec<Gap> {
     let Some((draft, structure)) = document.draft().zip(document.structure()) else { return Vec::new() };
     let root = root_of(document, at);
     if !structure.worst(root as usize).is_fault() {
@@ -160,13 +160,13 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
     let model = structure.model().map(|model| model as u32);
     let counts = structure.position_counts();
     state.cell = state.cell.filter(|&(root, position)| (position as usize) < pattern.len() && (root as usize) < structure.roots());
-    state.lens = Arc::new(Lens { pattern, counts, roots: structure.root_counts(), model, levels });
+    state.lens = Arc::new(StructureSummary { pattern, counts, roots: structure.root_counts(), model, levels });
 }
 
 /// Draws the panel.
 pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let Some(document) = cx.document() else { return };
-    if cx.session.structure.view == View::Consistency {
+    if cx.session.structure.view == StructureView::Consistency {
         refresh(cx);
         let lens = cx.session.structure.lens.clone();
         return consistency::ui(ui, cx, document, &lens);
@@ -227,7 +227,7 @@ pub fn want_plans(cx: &mut PanelContext<'_>, document: &Document) {
     state.safe.update(cx.jobs, (key, choice), tr!("Look for safe fixes"), move |_| Ok(finder.safe_plan().map(Arc::new)));
 }
 
-fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let key = (cx.session.serial, revision(cx.studio));
     let choice = document.structure().map(|structure| structure.choice().clone()).unwrap_or_default();
@@ -285,7 +285,7 @@ fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens:
 }
 
 /// The button for all safe fixes, with its preview.
-fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: Key, choice: &PatternChoice, text: &str) {
+fn safe_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, key: DocumentKey, choice: &PatternChoice, text: &str) {
     let plan = cx.session.structure.safe_plan(key, choice).cloned();
     let blocked = cx.session.structure.safe_blocked(key, choice);
     let tip = tr!("Place, pad, rename, reorder and wrap wherever nothing is removed, in one step that can be undone");

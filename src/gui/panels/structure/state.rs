@@ -5,15 +5,16 @@ use std::sync::Arc;
 use egui::TextureHandle;
 
 use super::consistency::state::ConsistencyView;
-use crate::draft::{Care, Counts, Fix, FixVerb, Overview, PatternChoice, PatternNode, Plan, PositionState};
-use crate::gui::document_key::Key;
+use crate::draft::{Care, Fix, FixPlan, FixVerb, Overview, PatternChoice, PatternNode, PositionState, StateCounts};
+use crate::gui::document_key::DocumentKey;
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
-use crate::model::Finding;
+use crate::model::{Finding, RowRef};
 
 /// The views of the panel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
+pub enum StructureView {
     /// Roots × positions by shape.
     #[default]
     Shape,
@@ -24,18 +25,18 @@ pub enum View {
 /// State of the panel.
 #[derive(Default)]
 pub struct StructureState {
-    pub view: View,
+    pub view: StructureView,
     pub consistency: ConsistencyView,
     pub scroll: RowScroll,
     /// Horizontal scroll offset, in points.
     pub(super) x: f32,
     pub(super) only_faults: bool,
-    pub(super) made_for: Option<(Key, PatternChoice)>,
-    pub lens: Arc<Lens>,
+    pub(super) made_for: Option<(DocumentKey, PatternChoice)>,
+    pub lens: Arc<StructureSummary>,
     /// The visible roots; `None` for all.
     pub(super) shown: Option<Vec<u32>>,
-    pub(super) shown_for: Option<(Key, PatternChoice, bool)>,
-    pub(super) strip: Option<(Key, PatternChoice, Overview, TextureHandle)>,
+    pub(super) shown_for: Option<(DocumentKey, PatternChoice, bool)>,
+    pub(super) strip: Option<(DocumentKey, PatternChoice, Overview, TextureHandle)>,
     pub(super) strip_dark: bool,
     /// Number of visible rows of the matrix.
     pub(super) rows_seen: u64,
@@ -43,26 +44,26 @@ pub struct StructureState {
     pub(super) reveal_column: bool,
     /// The selected cell: root and position of the pattern.
     pub cell: Option<(u32, u32)>,
-    pub(super) safe: AsyncValue<(Key, PatternChoice), Option<Arc<Plan>>>,
+    pub(super) safe: AsyncValue<(DocumentKey, PatternChoice), Option<Arc<FixPlan>>>,
     pub(super) fix: FixState,
 }
 
 /// Summary of the structure for drawing, computed once a revision.
 #[derive(Default)]
-pub struct Lens {
+pub struct StructureSummary {
     /// The positions.
     pub pattern: Vec<PatternNode>,
     /// Number of roots in each state, by position.
-    pub counts: Vec<Counts>,
+    pub counts: Vec<StateCounts>,
     /// Number of roots by their worst state.
-    pub roots: Counts,
+    pub roots: StateCounts,
     /// The root whose shape is the pattern.
     pub model: Option<u32>,
     /// Number of levels of the pattern, including level 0.
     pub levels: usize,
 }
 
-impl Lens {
+impl StructureSummary {
     /// The ids from level 1 down to a position.
     pub fn path(&self, position: u32) -> Vec<&str> {
         let mut path = Vec::new();
@@ -83,7 +84,7 @@ impl Lens {
 
     /// Number of roots that consist of padding only.
     pub fn all_padded(&self) -> u64 {
-        let padded = |counts: &Counts| counts.of(PositionState::Padded);
+        let padded = |counts: &StateCounts| counts.of(PositionState::Padded);
         self.counts.iter().map(padded).min().unwrap_or(0)
     }
 
@@ -94,27 +95,27 @@ impl Lens {
 }
 
 /// Identifies a fix whose plan covers all similar roots.
-pub(super) type Wanted = (Key, PatternChoice, u32, FixVerb, Care);
+pub(super) type PlanKey = (DocumentKey, PatternChoice, u32, FixVerb, Care);
 
 /// State of the draft, report and selection, root, and position in the pattern: identifies a fault.
-pub(super) type Of = (Key, usize, u32, Option<u32>);
+pub(super) type Of = (DocumentKey, ValueId, RowRef, u32, Option<u32>);
 
 /// State of the panel.
 #[derive(Default)]
 pub struct FixState {
     pub(super) of: Option<Of>,
-    pub(super) fault: Option<Fault>,
+    pub(super) fault: Option<StructureFault>,
     /// Fixes of the fault, found off the interface thread.
     pub(super) fixes: AsyncValue<Of, Vec<Fix>>,
     /// The fix that the user chose; otherwise the first that removes nothing.
     pub(super) chosen: Option<usize>,
-    pub(super) plan: AsyncValue<Wanted, Option<Arc<Plan>>>,
+    pub(super) plan: AsyncValue<PlanKey, Option<Arc<FixPlan>>>,
     /// The plan to show once it is ready.
-    pub(super) asked: Option<Wanted>,
+    pub(super) asked: Option<PlanKey>,
 }
 
 /// A fault.
-pub(super) struct Fault {
+pub(super) struct StructureFault {
     pub(super) title: String,
     pub(super) rule: &'static str,
     /// Ids from the root, and the index of the faulty one.

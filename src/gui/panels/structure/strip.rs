@@ -3,12 +3,12 @@
 
 use egui::{Color32, ColorImage, Galley, Rect, Role, Sense, Stroke, StrokeKind, TextureOptions, Ui, WidgetInfo, pos2, vec2};
 
-use super::state::Lens;
+use super::state::StructureSummary;
 use crate::draft::{Overview, PositionState, overview};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, paint};
 use crate::model::SampleKind;
 use crate::studio::Document;
@@ -20,7 +20,7 @@ const COUNT: f32 = 18.0;
 const BETWEEN: f32 = 5.0;
 
 /// Draws the strip.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     let painter = ui.painter_at(area);
@@ -34,7 +34,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     if each > 1 {
         paint::text_right(&painter, head, &tr!("1 row = {roots}", roots = paint::grouped(each)), font::mono(11.0), t.tx3);
     }
-    let matching = Matching::of(ui, lens, area.width() - 22.0);
+    let matching = MatchingText::of(ui, lens, area.width() - 22.0);
     let below = matching.height();
     let room = Rect::from_min_max(pos2(area.left() + 14.0, head.bottom() + 6.0), pos2(area.right() - 18.0, area.bottom() - below));
     if room.height() < 40.0 {
@@ -75,7 +75,7 @@ fn worst_of(document: &Document, row: usize, rows: usize) -> Option<u32> {
     Some(worst as u32)
 }
 
-fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens, t: &Tokens) {
+fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary, t: &ThemeTokens) {
     let Some(structure) = document.structure() else { return };
     let key = (cx.session.serial, revision(cx.studio));
     let theme = t.dark;
@@ -91,7 +91,7 @@ fn refresh(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens,
 }
 
 /// Four pixels a position: three for the state, one gap.
-fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
+fn image(view: &Overview, lens: &StructureSummary, t: &ThemeTokens) -> ColorImage {
     let (width, height) = ((view.columns * 4).max(1), view.rows.max(1));
     let mut pixels = vec![t.bg1; width * height];
     for (row, states) in view.cells.chunks_exact(view.columns.max(1)).enumerate() {
@@ -116,7 +116,7 @@ fn image(view: &Overview, lens: &Lens, t: &Tokens) -> ColorImage {
 }
 
 /// The frame around the rows that the matrix shows.
-fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &Lens) {
+fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let state = &cx.session.structure;
     let (first, last) = (state.root_of(state.scroll.first()), state.root_of(state.scroll.first() + state.rows_seen.max(1) - 1));
@@ -128,14 +128,14 @@ fn window_ui(ui: &Ui, cx: &PanelContext<'_>, picture: Rect, lens: &Lens) {
 }
 
 /// The share of matching roots as wrapped text.
-struct Matching {
+struct MatchingText {
     part: f64,
     text: String,
     lines: std::sync::Arc<Galley>,
 }
 
-impl Matching {
-    fn of(ui: &Ui, lens: &Lens, width: f32) -> Self {
+impl MatchingText {
+    fn of(ui: &Ui, lens: &StructureSummary, width: f32) -> Self {
         let (total, faults) = (lens.total(), lens.roots.faults());
         let part = if total == 0 { 1.0 } else { (total - faults) as f64 / total as f64 };
         // Round down, so that 99.96 % does not read 100 %.
@@ -151,7 +151,7 @@ impl Matching {
     }
 }
 
-fn counts_ui(ui: &mut Ui, lens: &Lens, matching: Matching, rect: Rect) {
+fn counts_ui(ui: &mut Ui, lens: &StructureSummary, matching: MatchingText, rect: Rect) {
     let t = theme::tokens(ui);
     let (total, faults, padded) = (lens.total(), lens.roots.faults(), lens.roots.of(PositionState::Padded));
     let builder = egui::UiBuilder::new().max_rect(rect.shrink2(vec2(0.0, 6.0))).id_salt("counts");

@@ -9,19 +9,20 @@ use super::tree::drop_target;
 use crate::draft::{PatternNode, PositionState};
 use crate::gui::action::Action;
 use crate::gui::document_key::revision;
-use crate::gui::outline::{Node, ancestors};
+use crate::gui::outline::{OutlineNode, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure::state::Lens;
+use crate::gui::panels::structure::state::StructureSummary;
 use crate::gui::sample_status::SampleStatus;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{
-    self, Button, Cell, Column, EmptyState, Mark, PitMark, Segment, Table, TableSource, TableState, TextField, paint,
+    self, Button, Cell, EmptyState, PitMark, Segment, StatusMark, TableColumn, TableSource, TableState, TableWidget, TextField,
+    paint,
 };
 use crate::gui::{drag, filters, icons};
 use crate::model::{SampleKind, SamplePath, dtype_name, is_padding};
 use crate::studio::{Document, RowRef};
 use crate::text::{PrintableLine, spoken};
-use state::{Kind, Shown};
+use state::{FieldFormat, TableKind};
 
 /// Most pattern cells drawn.
 const PATTERN_SHOWN: usize = 32;
@@ -59,10 +60,10 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let mut table = std::mem::take(&mut state.table);
     let lens = cx.session.structure.lens.clone();
     let state = &mut cx.session.table;
-    let source = Level { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
+    let source = ShownLevel { document, level, kinds: &state.kinds, columns: &state.columns, marks: &marks, shown, lens: &lens };
     let name = tr!("Level {level}", level);
     let mut requests = Vec::new();
-    let out = Table::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
+    let out = TableWidget::new(&name, &source).selected(row).show(ui, &mut table, |ui, row| {
         let at = source.at(row);
         if widgets::menu_entry(ui, icons::COPY, tr!("Copy id path"), "", None).clicked()
             && let Some(path) = document.path(at)
@@ -78,7 +79,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let picked = out.selected.map(|row| source.at(row));
     let dropped = out.under.and_then(|(row, response)| {
         let what = drag::carried(ui.ctx()).filter(|_| document.draft().is_some())?;
-        let node = Node { depth: 0, at: Some(source.at(row)), gap: None };
+        let node = OutlineNode { depth: 0, at: Some(source.at(row)), gap: None };
         drop_target::row_ui(ui, document, node, response.rect, &response, Some(&what))
     });
     cx.session.table.table = table;
@@ -87,7 +88,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
         cx.request(Request::Select(picked));
     }
     // In a draft a click on a column header opens the column dialog.
-    if let Some(Kind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
+    if let Some(TableKind::Field(name, _)) = out.header_clicked.and_then(|index| cx.session.table.kinds.get(index))
         && document.draft().is_some()
         && let Some(field) = document.fields(level).into_iter().find(|field| field.name == *name)
     {
@@ -154,9 +155,9 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = wanted;
     let tree = document.tree();
     let rows = &tree.levels[level];
-    let mut all = vec![(Kind::Id, column("id", "string", 120.0, false))];
+    let mut all = vec![(TableKind::Id, column("id", "string", 120.0, false))];
     if level > 0 {
-        all.push((Kind::Parent, column(tr!("parent"), "path", 140.0, false)));
+        all.push((TableKind::Parent, column(tr!("parent"), "path", 140.0, false)));
     }
     let positions = match document.draft().filter(|_| level == 0) {
         Some(_) => cx.session.structure.lens.pattern.len(),
@@ -165,28 +166,28 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     if positions > 0 {
         let width = (positions.min(PATTERN_SHOWN) as f32 * 9.0 + 20.0).max(86.0);
         let cells = tr_n!(positions, "{n} position", "{n} positions", n = positions);
-        all.push((Kind::Pattern, column(tr!("pattern"), &cells, width, false)));
+        all.push((TableKind::Pattern, column(tr!("pattern"), &cells, width, false)));
     }
-    all.push((Kind::Type, column("type", "string", 84.0, false)));
+    all.push((TableKind::Type, column("type", "string", 84.0, false)));
     for field in document.fields(level) {
         let number = field.dtype.is_numeric();
         let name = dtype_name(&field.dtype);
         let letters = (field.name.chars().count() as f32 * 6.9).max(name.chars().count() as f32 * 6.4);
         let width = (letters + 22.0).clamp(76.0, 220.0);
         let words = matches!(field.dtype, DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Boolean);
-        let shown = if words { Shown::Words } else { Shown::Mono };
-        all.push((Kind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
+        let shown = if words { FieldFormat::Words } else { FieldFormat::Mono };
+        all.push((TableKind::Field(field.name.clone(), shown), column(&field.name, &name, width, number)));
     }
     if document.draft().is_some() || rows.folder.iter().any(|folder| !folder) {
-        all.push((Kind::Size, column(tr!("size"), "bytes", 80.0, true)));
+        all.push((TableKind::Size, column(tr!("size"), "bytes", 80.0, true)));
     }
     state.all = all.iter().map(|(_, column)| column.name.clone()).collect();
-    all.retain(|(kind, column)| *kind == Kind::Id || !state.hidden.contains(&column.name));
+    all.retain(|(kind, column)| *kind == TableKind::Id || !state.hidden.contains(&column.name));
     (state.kinds, state.columns) = all.into_iter().unzip();
 }
 
-fn column(name: &str, type_name: &str, width: f32, right: bool) -> Column {
-    Column { name: name.to_owned(), type_name: type_name.to_owned(), width, right }
+fn column(name: &str, type_name: &str, width: f32, right: bool) -> TableColumn {
+    TableColumn { name: name.to_owned(), type_name: type_name.to_owned(), width, right }
 }
 
 fn toolbar_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
@@ -285,18 +286,18 @@ fn go_to_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document) {
     }
 }
 
-struct Level<'a> {
+struct ShownLevel<'a> {
     document: &'a Document,
     level: usize,
-    kinds: &'a [Kind],
-    columns: &'a [Column],
+    kinds: &'a [TableKind],
+    columns: &'a [TableColumn],
     marks: &'a SampleStatus,
     /// The rows that match the filter.
     shown: Option<&'a [u32]>,
-    lens: &'a Lens,
+    lens: &'a StructureSummary,
 }
 
-impl Level<'_> {
+impl ShownLevel<'_> {
     fn at(&self, row: u64) -> RowRef {
         let row = self.shown.map_or(row as u32, |rows| rows.get(row as usize).copied().unwrap_or(u32::MAX));
         RowRef { level: self.level, row }
@@ -313,27 +314,27 @@ impl Level<'_> {
     }
 }
 
-impl TableSource for Level<'_> {
+impl TableSource for ShownLevel<'_> {
     fn rows(&self) -> u64 {
         self.shown.map_or(self.document.rows(self.level), <[u32]>::len) as u64
     }
 
-    fn columns(&self) -> &[Column] {
+    fn columns(&self) -> &[TableColumn] {
         self.columns
     }
 
     fn cell(&self, row: u64, column: usize) -> Cell<'_> {
         let at = self.at(row);
         match &self.kinds[column] {
-            Kind::Id => self.document.id(at).map_or(Cell::Empty, |id| Cell::Mono(id.into())),
-            Kind::Parent => match self.document.path(at) {
+            TableKind::Id => self.document.id(at).map_or(Cell::Empty, |id| Cell::Mono(id.into())),
+            TableKind::Parent => match self.document.path(at) {
                 Some(path) => {
                     let above = &path.0[..path.0.len().saturating_sub(1)];
                     Cell::Mono(SamplePath(above.to_vec()).to_string().into())
                 }
                 None => Cell::Empty,
             },
-            Kind::Type => match self.document.kind(at) {
+            TableKind::Type => match self.document.kind(at) {
                 Some(SampleKind::Folder) => Cell::Glyph(icons::STACK, "FOLDER".into()),
                 Some(SampleKind::File) if self.document.id(at).is_some_and(is_padding) => {
                     Cell::Glyph(icons::CIRCLE_DASHED, "FILE".into())
@@ -341,27 +342,27 @@ impl TableSource for Level<'_> {
                 Some(SampleKind::File) => Cell::Glyph(self.document.id(at).map_or(icons::FILE, icons::of_file), "FILE".into()),
                 None => Cell::Empty,
             },
-            Kind::Pattern => Cell::Pattern(self.pattern(at)),
-            Kind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
-            Kind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
-            Kind::Field(name, shown) => match (self.document.text(at, name), shown) {
+            TableKind::Pattern => Cell::Pattern(self.pattern(at)),
+            TableKind::Size => self.document.size_bytes(at).map_or(Cell::Empty, |size| Cell::Mono(paint::bytes(size).into())),
+            TableKind::Field(..) if !self.document.level_ready(self.level) => Cell::Pending,
+            TableKind::Field(name, shown) => match (self.document.text(at, name), shown) {
                 (text, _) if text.is_empty() => Cell::Empty,
-                (text, Shown::Words) => Cell::Text(text.into()),
-                (text, Shown::Mono) => Cell::Mono(text.into()),
+                (text, FieldFormat::Words) => Cell::Text(text.into()),
+                (text, FieldFormat::Mono) => Cell::Mono(text.into()),
             },
         }
     }
 
-    fn mark(&self, row: u64) -> Mark {
+    fn mark(&self, row: u64) -> StatusMark {
         let at = self.at(row);
         match self.marks.worst(Some(at)) {
-            Mark::None | Mark::Ok if self.document.id(at).is_some_and(is_padding) => Mark::Padded,
+            StatusMark::None | StatusMark::Ok if self.document.id(at).is_some_and(is_padding) => StatusMark::Padded,
             mark => mark,
         }
     }
 }
 
-impl Level<'_> {
+impl ShownLevel<'_> {
     /// The pattern positions of one root, including missing ones.
     fn beside_pattern(&self, root: u32) -> Option<Vec<PitMark>> {
         let structure = self.document.structure()?;
@@ -386,7 +387,7 @@ impl Level<'_> {
         let mark = |at: RowRef| {
             let table = &self.document.tree().levels[at.level];
             match () {
-                () if self.marks.own(at) == Mark::Error => PitMark::Wrong,
+                () if self.marks.own(at) == StatusMark::Error => PitMark::Wrong,
                 () if is_padding(table.id(at.row)) => PitMark::Padded,
                 () if table.folder[at.row as usize] => PitMark::Folder,
                 () => PitMark::File,

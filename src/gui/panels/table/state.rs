@@ -2,25 +2,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::gui::document_key::Key;
-use crate::gui::widgets::{Column, TableState};
+use crate::gui::document_key::DocumentKey;
+use crate::gui::widgets::{TableColumn, TableState};
 use crate::studio::RowRef;
 use crate::text::Language;
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TableKind {
     Id,
     /// Ids of the FOLDERs above.
     Parent,
     Pattern,
     Type,
-    Field(String, Shown),
+    Field(String, FieldFormat),
     Size,
 }
 
 /// Number format of a field.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Shown {
+pub(super) enum FieldFormat {
     Words,
     Mono,
 }
@@ -29,9 +29,9 @@ pub(super) enum Shown {
 #[derive(Default)]
 pub struct TablePanelState {
     pub(super) table: TableState,
-    pub(super) made_for: Option<(Key, usize, usize, bool, Language)>,
-    pub(super) kinds: Vec<Kind>,
-    pub(super) columns: Vec<Column>,
+    pub(super) made_for: Option<(DocumentKey, usize, usize, bool, Language)>,
+    pub(super) kinds: Vec<TableKind>,
+    pub(super) columns: Vec<TableColumn>,
     pub(super) all: Vec<String>,
     pub(super) hidden: BTreeSet<String>,
     pub(super) hidden_changes: usize,

@@ -12,6 +12,7 @@ use crate::draft::{Example, Unplaced};
 use crate::gui::action::Action;
 use crate::gui::action_enabled::blocked;
 use crate::gui::dock::Pane;
+use crate::gui::document_key::revision;
 use crate::gui::drag::{self, Dragged};
 use crate::gui::outline::matches;
 use crate::gui::panel_context::{PanelContext, Request};
@@ -89,7 +90,7 @@ fn join_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, table: PathBuf) {
 }
 
 /// Draws the button for watched folders.
-fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::Tokens) {
+fn watch_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, t: &theme::ThemeTokens) {
     let folders: Vec<PathBuf> = cx.studio.watched().map(Path::to_path_buf).collect();
     let count = folders.len() as u64;
     let tooltip = match folders.as_slice() {
@@ -160,14 +161,14 @@ fn head_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, files: usize) {
 }
 
 fn filter(cx: &mut PanelContext<'_>) {
+    let key = (cx.session.serial, revision(cx.studio));
     let state = &mut cx.session.tray;
     let wanted = state.filter.trim().to_owned();
     if wanted.is_empty() {
         return;
     }
     let tray = state.tray.clone();
-    let key = (Arc::as_ptr(&tray) as *const () as usize, wanted.clone());
-    state.shown.update(cx.jobs, key, tr!("Filter unplaced files"), move |ctx| {
+    state.shown.update(cx.jobs, (key, wanted.clone()), tr!("Filter unplaced files"), move |ctx| {
         let mut kept = Vec::new();
         for (place, file) in (0..).zip(tray.iter()) {
             if place % 4096 == 0 {
@@ -233,38 +234,38 @@ fn list_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
             cx.session.tray.select(row, false, false);
         }
         match entry {
-            Entry::Do(action) => cx.request(Request::Do(action)),
-            Entry::Copy => {
+            TrayEntry::Do(action) => cx.request(Request::Do(action)),
+            TrayEntry::Copy => {
                 let paths: Vec<String> = cx.session.tray.chosen().iter().map(|file| file.path.display().to_string()).collect();
                 cx.request(Request::Copy(paths.join("\n")));
             }
-            Entry::Example => {
+            TrayEntry::Example => {
                 for file in cx.session.tray.chosen().into_iter().take(2) {
                     cx.session.pattern.add(Example { file: file.path, root: "".into(), position: Vec::new() }, None);
                 }
                 cx.request(Request::Show(Pane::Pattern));
             }
-            Entry::Remove => cx.requests.extend(cx.session.tray.removal().map(Request::Run)),
+            TrayEntry::Remove => cx.requests.extend(cx.session.tray.removal().map(Request::Run)),
         }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Entry {
+enum TrayEntry {
     Do(Action),
     Copy,
     Example,
     Remove,
 }
 
-fn menu_ui(ui: &mut Ui, requests: &mut Vec<(u64, Entry)>, row: u64) {
+fn menu_ui(ui: &mut Ui, requests: &mut Vec<(u64, TrayEntry)>, row: u64) {
     let place = Action::Place.info();
     let keys = Action::Place.keys_text();
     for (icon, text, keys, entry) in [
-        (place.icon, place.text, keys.as_str(), Entry::Do(Action::Place)),
-        (icons::MAGIC_WAND, tr!("Use as an example"), "", Entry::Example),
-        (icons::COPY, tr!("Copy path"), "", Entry::Copy),
-        (icons::TRASH, tr!("Take out of the tray"), "Del", Entry::Remove),
+        (place.icon, place.text, keys.as_str(), TrayEntry::Do(Action::Place)),
+        (icons::MAGIC_WAND, tr!("Use as an example"), "", TrayEntry::Example),
+        (icons::COPY, tr!("Copy path"), "", TrayEntry::Copy),
+        (icons::TRASH, tr!("Take out of the tray"), "Del", TrayEntry::Remove),
     ] {
         if widgets::menu_entry(ui, icon, text, keys, None).clicked() {
             requests.push((row, entry));

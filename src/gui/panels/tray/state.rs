@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::draft::Unplaced;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::file_dialog::is_table;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
@@ -23,7 +24,7 @@ pub struct TrayState {
     pub(super) anchor: Option<u64>,
     /// True when the list had the focus in the last frame.
     pub focused: bool,
-    pub(super) shown: AsyncValue<(usize, String), Arc<Vec<u32>>>,
+    pub(super) shown: AsyncValue<(DocumentKey, String), Arc<Vec<u32>>>,
     /// The first file that may be a table of metadata.
     pub table: Option<std::path::PathBuf>,
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use egui::{Context, Rect, Response, Stroke, StrokeKind, Ui, pos2};
 
-use crate::gui::drag::{self, Dragged, Target, Zone};
-use crate::gui::outline::Node;
+use crate::gui::drag::{self, Dragged, DropTarget, RowZone};
+use crate::gui::outline::OutlineNode;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme;
 use crate::model::{NodePath, SampleKind};
@@ -24,11 +24,11 @@ pub fn begin(ctx: &Context, cx: &mut PanelContext<'_>, document: &Document, at: 
 pub fn row_ui(
     ui: &Ui,
     document: &Document,
-    node: Node,
+    node: OutlineNode,
     rect: Rect,
     response: &Response,
     carried: Option<&Dragged>,
-) -> Option<(Arc<Dragged>, Target)> {
+) -> Option<(Arc<Dragged>, DropTarget)> {
     let carried = carried?;
     if !response.contains_pointer() {
         return None;
@@ -51,26 +51,26 @@ pub fn row_ui(
         // The slot has a dashed frame already.
         (Some(_), _) if bad => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(1.0, color), StrokeKind::Inside)),
         (Some(_), _) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
-        (None, Zone::Before) => line(rect.top() + 1.0),
-        (None, Zone::Behind) => line(rect.bottom() - 1.0),
-        (None, Zone::Into) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
+        (None, RowZone::Before) => line(rect.top() + 1.0),
+        (None, RowZone::Behind) => line(rect.bottom() - 1.0),
+        (None, RowZone::Into) => drop(painter.rect_stroke(rect.shrink(1.0), 3, Stroke::new(2.0, color), StrokeKind::Inside)),
     }
     drag::drop_overlay_ui(ui, document, carried, &target);
     None
 }
 
-fn target(document: &Document, node: Node, rect: Rect, y: f32) -> Option<(Target, Zone)> {
+fn target(document: &Document, node: OutlineNode, rect: Rect, y: f32) -> Option<(DropTarget, RowZone)> {
     if let Some(gap) = node.gap {
-        return Some((Target::Slot(gap.root, gap.position), Zone::Into));
+        return Some((DropTarget::Slot(gap.root, gap.position), RowZone::Into));
     }
-    let Some(at) = node.at else { return Some((Target::Into(NodePath::root()), Zone::Into)) };
+    let Some(at) = node.at else { return Some((DropTarget::Into(NodePath::root()), RowZone::Into)) };
     let folder = document.kind(at) == Some(SampleKind::Folder);
     let own = document.node(at)?;
     let zone = drag::zone(rect, y, folder);
     let (parent, position) = own.parent()?;
     Some(match zone {
-        Zone::Into => (Target::Into(own), zone),
-        Zone::Before => (Target::Gap(parent, position), zone),
-        Zone::Behind => (Target::Gap(parent, position + 1), zone),
+        RowZone::Into => (DropTarget::Into(own), zone),
+        RowZone::Before => (DropTarget::Gap(parent, position), zone),
+        RowZone::Behind => (DropTarget::Gap(parent, position + 1), zone),
     })
 }

@@ -12,11 +12,12 @@ use crate::gui::action::Action;
 use crate::gui::document_key::revision;
 use crate::gui::outline::{self, Gap, Outline, ancestors};
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::panels::structure::state::Lens;
+use crate::gui::panels::structure::state::StructureSummary;
 use crate::gui::panels::{structure, tray};
 use crate::gui::theme::{self, font, text_style};
 use crate::gui::tool::Tool;
-use crate::gui::widgets::{self, EmptyState, Mark, Segment, TextField, Tone, TreeRow, paint};
+use crate::gui::value_id::ValueId;
+use crate::gui::widgets::{self, EmptyState, Segment, StatusMark, TextField, Tone, TreeRow, paint};
 use crate::gui::{drag, dropped_paths, filters, icons};
 use crate::model::{SampleKind, is_padding};
 use crate::query::Filter;
@@ -129,7 +130,7 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
         state.marked_for = key;
     }
     if state.filter.trim().is_empty() && state.show == Show::All && kept.is_none() {
-        let wanted = Some((key, state.changes, Arc::as_ptr(&lens) as usize));
+        let wanted = Some((key, state.changes, ValueId::of(&lens)));
         if state.made_for != wanted {
             let gaps = |at| structure::gaps(document, &lens, at);
             state.outline = Arc::new(Outline::new(document.tree(), state.root_open, &state.open, &gaps));
@@ -140,12 +141,11 @@ fn refresh(cx: &mut PanelContext<'_>, document: &Document) {
     state.made_for = None;
     let (filter, show) = (state.filter.trim().to_owned(), state.show);
     let tree = document.tree().clone();
-    // Pointers identify the report and the filter.
-    let of = kept.as_ref().map_or(0, |kept| Arc::as_ptr(kept) as usize);
+    let of = kept.as_ref().map(ValueId::of);
     // With the dataset's filter alone, folded FOLDERs stay folded.
     let folded = filter.is_empty() && show == Show::All;
     let open = folded.then(|| (state.root_open, state.open.clone()));
-    let wanted = (key, filter.clone(), show, Arc::as_ptr(&marks) as usize, of, if folded { state.changes } else { 0 });
+    let wanted = (key, filter.clone(), show, ValueId::of(&marks), of, if folded { state.changes } else { 0 });
     let work_marks = marks.clone();
     state.filtered.update(cx.jobs, wanted, tr!("Filter"), move |ctx| {
         ctx.check()?;
@@ -347,7 +347,7 @@ fn select(ui: &Ui, cx: &mut PanelContext<'_>, document: &Document, outline: &Out
 }
 
 /// The row of a missing sample.
-fn gap_row(lens: &Lens, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
+fn gap_row(lens: &StructureSummary, depth: u16, gap: Gap, wanted: bool) -> TreeRow {
     let node = lens.pattern.get(gap.position as usize);
     let position = node.map_or(0, |node| node.position);
     let filling = if wanted { tr!("drop to fill slot {position}", position) } else { tr!("missing" in "samples").to_owned() };
@@ -367,7 +367,7 @@ fn root_row(document: &Document, marks: &crate::gui::sample_status::SampleStatus
     }
 }
 
-fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bool) -> TreeRow {
+fn sample_row(document: &Document, lens: &StructureSummary, at: RowRef, mark: StatusMark, open: bool) -> TreeRow {
     let level = &document.tree().levels[at.level];
     let id = level.id(at.row);
     let folder = level.folder[at.row as usize];
@@ -384,7 +384,7 @@ fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bo
         (true, None) => paint::grouped(children as u64),
         (false, None) => document.size_bytes(at).map_or(String::new(), paint::bytes),
     };
-    let mark = if padded && mark < Mark::Warning { Mark::Padded } else { mark };
+    let mark = if padded && mark < StatusMark::Warning { StatusMark::Padded } else { mark };
     TreeRow {
         depth: at.level as u16 + 1,
         open: (folder && children > 0).then_some(open),
@@ -392,7 +392,7 @@ fn sample_row(document: &Document, lens: &Lens, at: RowRef, mark: Mark, open: bo
         text: id.to_owned(),
         weak: padded,
         right,
-        right_bad: lacking.is_some() || (mark == Mark::Error && folder),
+        right_bad: lacking.is_some() || (mark == StatusMark::Error && folder),
         mark,
         ..TreeRow::default()
     }

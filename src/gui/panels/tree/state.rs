@@ -3,8 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::outline::{self, Outline};
+use crate::gui::value_id::ValueId;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::Skeleton;
@@ -24,7 +25,7 @@ pub enum Show {
 }
 
 /// Key of a filtered outline: document, typed filter, choice, marks, the dataset's filter, and the folding where it matters.
-pub(super) type Wanted = (Key, String, Show, usize, usize, u64);
+pub(super) type OutlineKey = (DocumentKey, String, Show, ValueId, Option<ValueId>, u64);
 
 /// State of the panel.
 pub struct TreePanelState {
@@ -35,7 +36,7 @@ pub struct TreePanelState {
     pub(super) open_in: Option<(DocumentId, Arc<Skeleton>)>,
     /// Samples selected in addition to the session's selection.
     pub(super) marked: BTreeSet<RowRef>,
-    pub(super) marked_for: Key,
+    pub(super) marked_for: DocumentKey,
     /// Anchor of a range selection.
     pub(super) anchor: Option<u64>,
     /// Typed filter.
@@ -44,10 +45,10 @@ pub struct TreePanelState {
     pub applied: Option<(String, Filter)>,
     pub(super) show: Show,
     pub(super) outline: Arc<Outline>,
-    pub(super) made_for: Option<(Key, u64, usize)>,
+    pub(super) made_for: Option<(DocumentKey, u64, ValueId)>,
     pub(super) changes: u64,
     /// The outline, and the highest level with an id that matches the typed filter.
-    pub(super) filtered: AsyncValue<Wanted, (Arc<Outline>, Option<usize>)>,
+    pub(super) filtered: AsyncValue<OutlineKey, (Arc<Outline>, Option<usize>)>,
     pub(super) reveal: Option<RowRef>,
 }
 
@@ -116,7 +117,7 @@ impl Default for TreePanelState {
             open: BTreeSet::new(),
             open_in: None,
             marked: BTreeSet::new(),
-            marked_for: Key::default(),
+            marked_for: DocumentKey::default(),
             anchor: None,
             filter: String::new(),
             applied: None,
@@ -148,7 +149,7 @@ mod tests {
         };
         let at = |level: usize, row: u32| RowRef { level, row };
         let mut state = TreePanelState::default();
-        let serial = Key::default().0;
+        let serial = DocumentKey::default().0;
         state.follow(serial, &tree(&["a", "b", "c"]));
         // b, and s2 in b, which is row 2 of level 1.
         state.open = BTreeSet::from([at(0, 1), at(1, 2)]);

@@ -15,7 +15,7 @@ use crate::gui::dropped_paths;
 use crate::gui::file_dialog::FileRequest;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font, text_style};
+use crate::gui::theme::{self, ThemeTokens, font, text_style};
 use crate::gui::view_state::{Recent, now_s};
 use crate::gui::widgets::{self, Tone, paint};
 use crate::model::is_remote;
@@ -64,7 +64,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     });
 }
 
-fn title_ui(ui: &mut Ui, t: &Tokens) {
+fn title_ui(ui: &mut Ui, t: &ThemeTokens) {
     ui.horizontal(|ui| {
         let (rect, _) = ui.allocate_exact_size(vec2(44.0, 44.0), Sense::hover());
         widgets::logo(ui.painter(), rect);
@@ -302,7 +302,7 @@ fn drop_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     kinds_ui(ui, t, below);
 }
 
-fn kinds_ui(ui: &Ui, t: &Tokens, rect: Rect) {
+fn kinds_ui(ui: &Ui, t: &ThemeTokens, rect: Rect) {
     let kinds = [
         (icons::IMAGE, tr!("Rasters or folders"), tr!("begin a draft, folders become tortillas")),
         (icons::FILE_ZIP, tr!(".tacozip or FOLDER"), tr!("open read-only")),

@@ -15,7 +15,7 @@ const ARRAY: u32 = 1000;
 
 /// `submitted.json`: the jobs of the last submission.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
-struct Jobs {
+struct SlurmJobs {
     /// Id of the plan.
     plan: String,
     /// Job arrays: id, and the number of the part before the one with index 1.
@@ -32,7 +32,7 @@ pub(super) fn submit(
     options: &SlurmOptions,
 ) -> Result<(Vec<u32>, Vec<String>)> {
     let folder = &request.folder;
-    let before = submitted::<Jobs>(folder)?.filter(|jobs| jobs.plan == plan.id).unwrap_or_default();
+    let before = submitted::<SlurmJobs>(folder)?.filter(|jobs| jobs.plan == plan.id).unwrap_or_default();
     let queued = queued(&before)?;
     let missing: Vec<u32> = missing.into_iter().filter(|part| !queued.contains(part)).collect();
     if missing.is_empty() && !queued.is_empty() {
@@ -44,7 +44,7 @@ pub(super) fn submit(
     let (part_script, finish_script) = (scripts.join("part.sbatch"), scripts.join("finish.sbatch"));
     std::fs::write(&part_script, part_text(request)?).io_at("write the script", &part_script)?;
     std::fs::write(&finish_script, finish_text(request)?).io_at("write the script", &finish_script)?;
-    let mut jobs = Jobs { plan: plan.id.clone(), ..Jobs::default() };
+    let mut jobs = SlurmJobs { plan: plan.id.clone(), ..SlurmJobs::default() };
     // The finishing job also depends on arrays that are still queued.
     jobs.arrays
         .extend(before.arrays.iter().filter(|(_, base)| queued.iter().any(|part| (part - 1) / ARRAY * ARRAY == *base)).cloned());
@@ -82,7 +82,7 @@ pub(super) fn submit(
 }
 
 /// Parts of earlier jobs that are pending or running.
-fn queued(jobs: &Jobs) -> Result<HashSet<u32>> {
+fn queued(jobs: &SlurmJobs) -> Result<HashSet<u32>> {
     let mut found = HashSet::new();
     for (id, base) in &jobs.arrays {
         // A job that ended long ago is unknown, which is an error of `squeue`.

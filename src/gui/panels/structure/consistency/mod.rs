@@ -8,16 +8,16 @@ use std::sync::Arc;
 
 use egui::{Align, Frame, Layout, Margin, Rect, Role, Sense, Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::state::{Lens, View};
-use crate::draft::{Care, Edit, FixVerb, Plan};
+use super::state::{StructureSummary, StructureView};
+use crate::draft::{Care, Edit, FixPlan, FixVerb};
 use crate::gui::dock::Pane;
 use crate::gui::icons;
 use crate::gui::panel_context::{PanelContext, Request};
-use crate::gui::theme::{self, Tokens, font};
+use crate::gui::theme::{self, ThemeTokens, font};
 use crate::gui::widgets::{self, Button, EmptyState, Segment, VirtualRows, paint};
-use crate::model::{Accepted, Agreement, Consistency, NodePath, Outlier, Position, Property};
+use crate::model::{Accepted, Consistency, NodePath, Outlier, Position, Property, PropertyAgreement};
 use crate::studio::{Command, ConsistencySettings, Document, JobTopic, RowRef};
-use state::{BINS, Line, Listed};
+use state::{BINS, ConsistencyLists, OutlierLine};
 
 /// Width of the strip, width of the column of positions, and minimum width of a property, in points.
 const STRIP: f32 = 148.0;
@@ -36,16 +36,24 @@ const LISTED: usize = 500;
 /// The choice between the views, for the toolbars of both.
 pub fn view_ui(ui: &mut Ui, cx: &mut PanelContext<'_>) {
     let differ = cx.studio.report().consistency.as_ref().map(|_| cx.session.structure.consistency.listed.roots.len() as u64);
-    let mut second = Segment::new(View::Consistency, tr!("Consistency"));
+    let mut second = Segment::new(StructureView::Consistency, tr!("Consistency"));
     if let Some(count) = differ {
         second = second.count(count);
     }
-    widgets::segmented(ui, "structure-view", &mut cx.session.structure.view, &[Segment::new(View::Shape, tr!("Shape")), second]);
+    widgets::segmented(
+        ui,
+        "structure-view",
+        &mut cx.session.structure.view,
+        &[Segment::new(StructureView::Shape, tr!("Shape")), second],
+    );
 }
 
 /// Width of [`view_ui`].
 pub fn view_width(ui: &Ui) -> f32 {
-    let segments = [Segment::new(View::Shape, tr!("Shape")), Segment::new(View::Consistency, tr!("Consistency")).count(10_000)];
+    let segments = [
+        Segment::new(StructureView::Shape, tr!("Shape")),
+        Segment::new(StructureView::Consistency, tr!("Consistency")).count(10_000),
+    ];
     widgets::segmented_width(ui, &segments) + 12.0
 }
 
@@ -55,19 +63,19 @@ pub fn refresh(cx: &mut PanelContext<'_>) {
     let state = &mut cx.session.structure.consistency;
     match &report.consistency {
         Some(newest) if !state.listed.of.as_ref().is_some_and(|known| Arc::ptr_eq(known, newest)) => {
-            state.listed = Listed::new(newest);
+            state.listed = ConsistencyLists::new(newest);
             let groups = &state.listed.groups;
             state.selected = state
                 .selected
                 .filter(|(position, property)| groups.iter().any(|g| g.position == *position && g.property == *property));
         }
-        None if state.listed.of.is_some() => state.listed = Listed::default(),
+        None if state.listed.of.is_some() => state.listed = ConsistencyLists::default(),
         _ => {}
     }
 }
 
 /// Draws the view.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
     refresh(cx);
     toolbar_ui(ui, cx, document);
     let Some(consistency) = cx.studio.report().consistency.clone() else { return not_read_ui(ui, cx) };
@@ -343,7 +351,7 @@ fn select(cx: &mut PanelContext<'_>, chosen: Option<(usize, Property)>) {
     state.open.insert(chosen);
     let lines = state.listed.lines(&state.open);
     let line = lines.iter().position(|line| {
-        matches!(line, Line::Group(group) if state.listed.groups.get(*group).is_some_and(|g| (g.position, g.property) == chosen))
+        matches!(line, OutlierLine::Group(group) if state.listed.groups.get(*group).is_some_and(|g| (g.position, g.property) == chosen))
     });
     if let Some(line) = line {
         state.groups_scroll.go_to(line as u64);
@@ -366,7 +374,7 @@ fn nothing_said(position: &Position, property: Property) -> &'static str {
 /// Draws a cell; true when it is clicked and has outliers.
 fn cell_ui(
     ui: &mut Ui,
-    t: &Tokens,
+    t: &ThemeTokens,
     rect: Rect,
     (row, position, property): (u64, &Position, Property),
     off: bool,
@@ -415,12 +423,12 @@ fn cell_ui(
 }
 
 /// Share of agreeing rasters in percent, rounded down.
-fn percent(agreement: &Agreement) -> String {
+fn percent(agreement: &PropertyAgreement) -> String {
     let share = agreement.agreeing as f64 / agreement.compared.max(1) as f64 * 100.0;
     format!("{:.1} %", if agreement.agreeing < agreement.compared { (share * 10.0).floor() / 10.0 } else { 100.0 })
 }
 
-fn cell_text(agreement: &Agreement) -> String {
+fn cell_text(agreement: &PropertyAgreement) -> String {
     let (common, differ, kinds) = (agreement.common.as_str(), agreement.outliers.len(), agreement.kinds);
     match () {
         () if agreement.varies() => tr!("varies, {kinds} kinds", kinds),
@@ -592,7 +600,7 @@ fn groups_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consis
             list.show(ui, &mut scroll, |ui, row, rect, response| {
                 ui.painter().hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, t.line));
                 match lines[row as usize] {
-                    Line::Group(index) => {
+                    OutlierLine::Group(index) => {
                         let group = &state.listed.groups[index];
                         let key = (group.position, group.property);
                         if state.selected == Some(key) {
@@ -651,7 +659,7 @@ fn groups_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consis
                         }
                         response.clone().on_hover_text(theme::rich_text(text));
                     }
-                    Line::Outlier(index, at) => {
+                    OutlierLine::Outlier(index, at) => {
                         let group = &state.listed.groups[index];
                         let Some(outlier) = outlier(consistency, group.position, group.property, at) else { return };
                         let at = RowRef { level: consistency.positions[group.position].level, row: outlier.row };
@@ -676,7 +684,7 @@ fn groups_ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, consis
                             wish = wish.take().or(Some(Wish::Go(at, false)));
                         }
                     }
-                    Line::Accepted(index) => {
+                    OutlierLine::Accepted(index) => {
                         let (entry, count) = &state.listed.accepted[index];
                         let position = consistency.positions.iter().find(|position| position.place == entry.place);
                         let name = position.map_or_else(String::new, |position| position.title().to_owned());
@@ -707,7 +715,7 @@ fn only_count(count: usize) -> String {
     paint::grouped(count as u64)
 }
 
-fn group_text(group: &state::Group, consistency: &Consistency) -> String {
+fn group_text(group: &state::OutlierGroup, consistency: &Consistency) -> String {
     let agreement = consistency.positions[group.position].agreement(group.property);
     let mut found: Vec<&str> = group.found.iter().take(3).map(|(text, _)| &**text).collect();
     if group.found.len() > 3 {
@@ -769,7 +777,7 @@ fn follow(cx: &mut PanelContext<'_>, document: &Document, consistency: &Consiste
                 .take(LISTED)
                 .map(|&root| (id(root).into(), tr!("leaves the dataset; its files stay on disk").to_owned()));
             let count = roots.len();
-            let plan = Plan {
+            let plan = FixPlan {
                 label: tr_n!(count, "Drop {n} root", "Drop {n} roots", n = count),
                 roots: count as u64,
                 listed: count.min(LISTED) as u64,

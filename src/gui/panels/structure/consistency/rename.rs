@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use egui::{Align, Layout, Rect, Role, Sense, Stroke, Ui, UiBuilder, WidgetInfo, pos2, vec2};
 
-use super::super::state::Lens;
+use super::super::state::StructureSummary;
 use crate::draft::{proposed_pattern, renaming};
 use crate::gui::document_key::revision;
 use crate::gui::icons;
 use crate::gui::panel_context::PanelContext;
 use crate::gui::theme::{self, font};
 use crate::gui::widgets::{self, Button, TextField, paint};
-use crate::jobs::State;
+use crate::jobs::AsyncState;
 use crate::studio::{Command, Document};
 
 /// Height of the bar with its preview, in points.
@@ -23,7 +23,7 @@ const COLUMNS: usize = 4;
 const WIDE: f32 = 1040.0;
 
 /// Positions from level 1 down, in the pattern.
-fn place_of(lens: &Lens, position: u32) -> Vec<u32> {
+fn place_of(lens: &StructureSummary, position: u32) -> Vec<u32> {
     let mut place = Vec::new();
     let mut next = lens.pattern.get(position as usize);
     while let Some(node) = next {
@@ -35,7 +35,7 @@ fn place_of(lens: &Lens, position: u32) -> Vec<u32> {
 }
 
 /// Draws the bar.
-pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Lens) {
+pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &StructureSummary) {
     let t = theme::tokens(ui);
     let area = ui.max_rect();
     ui.painter().rect_filled(area, 0, t.bg2);
@@ -58,7 +58,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
     let (dataset, at) = (draft.dataset().clone(), place.clone());
     state.proposed.update(cx.jobs, (key, position), tr!("Look for a name pattern"), move |_| Ok(proposed_pattern(&dataset, &at)));
     if state.filled_for != Some((key, position))
-        && let State::Ready(proposed) = state.proposed.state()
+        && let AsyncState::Ready(proposed) = state.proposed.state()
     {
         let own = state.filled_for.is_some_and(|(_, before)| before == position) && !state.from.is_empty();
         if !own {
@@ -108,7 +108,7 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
             ui.label(theme::rich_text(tr!("to")).font(font::regular(12.0)).color(t.tx2));
             TextField::new(tr!("New name"), &mut state.to).hide_label().mono().width(field_width).show(ui);
             let (blocked, count) = match state.preview.state() {
-                State::Ready(found) => {
+                AsyncState::Ready(found) => {
                     let (matching, colliding) = (found.names.len() as u64, found.colliding as u64);
                     let (icon, color) = if matching > 0 { (icons::CHECK, t.ok) } else { (icons::WARNING, t.warn) };
                     marks.push((icon, color, tr!("{n} match", n = paint::grouped(matching))));
@@ -125,11 +125,11 @@ pub fn ui(ui: &mut Ui, cx: &mut PanelContext<'_>, document: &Document, lens: &Le
                     run = found.edit.clone();
                     (blocked, matching)
                 }
-                State::Failed(error) => {
+                AsyncState::Failed(error) => {
                     marks.push((icons::WARNING_OCTAGON, t.err, error.summary().to_owned()));
                     (Some(tr!("The pattern can't be read")), 0)
                 }
-                State::NotAsked | State::Pending => (Some(tr!("The names are being compared")), 0),
+                AsyncState::NotAsked | AsyncState::Pending => (Some(tr!("The names are being compared")), 0),
             };
             offered = Some((blocked, count, state.to.clone()));
             if !narrow {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::draft::Renaming;
-use crate::gui::document_key::Key;
+use crate::gui::document_key::DocumentKey;
 use crate::gui::widgets::RowScroll;
 use crate::jobs::AsyncValue;
 use crate::model::{Accepted, Consistency, Property};
@@ -14,7 +14,7 @@ pub const BINS: usize = 256;
 
 /// Outliers of one property at one position.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Group {
+pub struct OutlierGroup {
     /// Index of the position.
     pub position: usize,
     /// The property.
@@ -27,7 +27,7 @@ pub struct Group {
 
 /// A row of the list of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum OutlierLine {
     /// A group.
     Group(usize),
     /// An outlier of a group, by index.
@@ -44,9 +44,9 @@ pub struct OddRoot {
 
 /// Lists of the view for a comparison.
 #[derive(Default)]
-pub struct Listed {
+pub struct ConsistencyLists {
     pub of: Option<Arc<Consistency>>,
-    pub groups: Vec<Group>,
+    pub groups: Vec<OutlierGroup>,
     pub roots: Vec<OddRoot>,
     /// By position: the parts of the strip that have outliers.
     pub bins: Vec<Vec<bool>>,
@@ -54,7 +54,7 @@ pub struct Listed {
     pub accepted: Vec<(Accepted, usize)>,
 }
 
-impl Listed {
+impl ConsistencyLists {
     /// Lists a comparison.
     pub fn new(consistency: &Arc<Consistency>) -> Self {
         let mut listed = Self { of: Some(consistency.clone()), accepted: consistency.accepted.clone(), ..Self::default() };
@@ -75,7 +75,7 @@ impl Listed {
                 if !outliers.is_empty() {
                     let mut found: Vec<(Arc<str>, usize)> = found.into_iter().map(|(text, count)| (text.clone(), count)).collect();
                     found.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-                    listed.groups.push(Group { position: index, property, count: outliers.len(), found });
+                    listed.groups.push(OutlierGroup { position: index, property, count: outliers.len(), found });
                 }
             }
             listed.bins.push(bins);
@@ -85,15 +85,15 @@ impl Listed {
     }
 
     /// Rows of the list, with the outliers of open groups.
-    pub fn lines(&self, open: &HashSet<(usize, Property)>) -> Vec<Line> {
+    pub fn lines(&self, open: &HashSet<(usize, Property)>) -> Vec<OutlierLine> {
         let mut lines = Vec::new();
         for (index, group) in self.groups.iter().enumerate() {
-            lines.push(Line::Group(index));
+            lines.push(OutlierLine::Group(index));
             if open.contains(&(group.position, group.property)) {
-                lines.extend((0..group.count).map(|outlier| Line::Outlier(index, outlier)));
+                lines.extend((0..group.count).map(|outlier| OutlierLine::Outlier(index, outlier)));
             }
         }
-        lines.extend((0..self.accepted.len()).map(Line::Accepted));
+        lines.extend((0..self.accepted.len()).map(OutlierLine::Accepted));
         lines
     }
 }
@@ -107,15 +107,15 @@ pub struct RenameBar {
     pub from: String,
     pub to: String,
     /// Input for which the fields were filled.
-    pub filled_for: Option<(Key, u32)>,
-    pub proposed: AsyncValue<(Key, u32), Option<(String, String)>>,
-    pub preview: AsyncValue<(Key, u32, String, String), Arc<Renaming>>,
+    pub filled_for: Option<(DocumentKey, u32)>,
+    pub proposed: AsyncValue<(DocumentKey, u32), Option<(String, String)>>,
+    pub preview: AsyncValue<(DocumentKey, u32, String, String), Arc<Renaming>>,
 }
 
 /// State of the view.
 #[derive(Default)]
 pub struct ConsistencyView {
-    pub listed: Listed,
+    pub listed: ConsistencyLists,
     /// Position and property that are highlighted.
     pub selected: Option<(usize, Property)>,
     /// Groups with their outliers.
