@@ -48,8 +48,9 @@ impl OperationOutput for PartRun {
         tr!("Part {part} is written", part = self.result().part)
     }
 
+    /// None: the result has the name of the part alone, and the plan its folder.
     fn written(&self) -> Vec<&Path> {
-        vec![Path::new(&self.result().name)]
+        Vec::new()
     }
 
     fn is_sound(&self) -> bool {
