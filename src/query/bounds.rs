@@ -124,6 +124,36 @@ fn sized(left: &JoinInput, right: &JoinInput) -> PolarsResult<()> {
     Err(fault(&Error::too_large(summary).hint("join on columns that are equal in few rows, or group the rows before")))
 }
 
+/// The frame with a check before the list column `column` is exploded: one list for all rows, which takes no memory before, may become
+/// more rows than the memory holds. Without `keeps_empty`, rows with an empty list or none are left out.
+pub(super) fn exploding(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
+    let name = PlSmallStr::from(column);
+    let look = move |frame: DataFrame| {
+        let column = frame.column(&name)?;
+        let Some(list) = column.as_scalar_column() else {
+            if keeps_empty {
+                return Ok(frame);
+            }
+            let lengths = column.list()?.lst_lengths();
+            return frame.filter(&lengths.iter().map(|length| length.is_some_and(|length| length > 0)).collect::<BooleanChunked>());
+        };
+        let values = match list.scalar().value() {
+            AnyValue::List(values) => values.len() as u64,
+            _ => 0,
+        };
+        if values == 0 && !keeps_empty {
+            return Ok(frame.clear());
+        }
+        let rows = values.saturating_mul(frame.height() as u64);
+        if rows <= (frame.height() as u64).saturating_mul(GROWTH_FREE) || rows.saturating_mul(frame.width() as u64) <= CELLS_MAX {
+            return Ok(frame);
+        }
+        let summary = format!("each of {} rows becomes {values}, more than the memory holds", frame.height());
+        Err(fault(&Error::too_large(summary).hint("take a shorter list, or fewer rows before")))
+    };
+    frame.map(look, AllowedOptimizations::PROJECTION_PUSHDOWN | AllowedOptimizations::PREDICATE_PUSHDOWN, None, Some("EXPLODING"))
+}
+
 /// Number of row pairs with equal keys.
 fn matches(left: &JoinInput, right: &JoinInput) -> PolarsResult<u64> {
     let counts = |side: &JoinInput, suffix: &str| {

@@ -929,7 +929,9 @@ impl ExpressionRewrite<'_, '_> {
             "today" | "current_date" if arity == 0 => expression(&format!("DATE '{}'", time.format("%Y-%m-%d")), Vec::new()),
             "len" | "length" if arity == 1 => match &call.arguments[0] {
                 value if self.is_text(value) => expression("length(_0)", call.arguments),
-                value if self.dtype_of(value).is_some_and(DataType::is_list) => expression("array_length(_0)", call.arguments),
+                value if self.dtype_of(value).is_some_and(DataType::is_list) => {
+                    expression("CAST(array_length(_0) AS BIGINT)", call.arguments)
+                }
                 _ => expression("length_of(_0)", call.arguments),
             },
             "date_trunc" | "datetrunc" if arity == 2 => {

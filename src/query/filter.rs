@@ -5,6 +5,7 @@
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::arrow_convert;
@@ -23,7 +24,7 @@ use super::scan::fault;
 type ArrowType = arrow::datatypes::DataType;
 
 /// Geometry that a box is compared with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BoxTest {
     /// The footprint: `istac:geometry` in the system of `istac:crs`, else the corners of the raster, else the centroid.
@@ -65,7 +66,7 @@ pub const TIMES: [&str; 8] = [
 ];
 
 /// One filter: keeps rows of `level` that satisfy every condition, their ancestors and their descendants.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
     /// `[west, south, east, north]` in degrees, edges included; west > east crosses the antimeridian.

@@ -21,7 +21,7 @@ use super::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
 use super::select_plan::{Ctes, PlannedQuery, Planner, conjuncts};
 use super::subquery_rewrite::without_rows;
 use super::token_spellings::ASOF;
-use super::{advice, catalogue};
+use super::{advice, bounds, catalogue};
 use crate::error::{Error, Result};
 
 /// A FROM clause as one frame.
@@ -93,14 +93,7 @@ impl Planner<'_> {
     }
 
     fn tables(&self, table: &TableWithJoins, conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
-        let mut joined = match list_of(&table.relation) {
-            Some((alias, list)) => {
-                let mut joined = self.from(&[], conditions, ctes)?;
-                self.unnest(&mut joined, alias, &list, false, ctes)?;
-                joined
-            }
-            None => self.relation(&table.relation, ctes)?,
-        };
+        let mut joined = self.relation(&table.relation, ctes)?;
         for join in &table.joins {
             self.join(&mut joined, &join.relation, &join.join_operator, conditions, ctes)?;
         }
@@ -111,6 +104,11 @@ impl Planner<'_> {
         let refused = |summary: String, hint: &str| Err(self.source.locate(Error::usage(summary).hint(hint), factor.span()));
         if let Some(turned) = self.turned(factor, ctes)? {
             return Ok(turned);
+        }
+        if let Some((alias, list)) = list_of(factor) {
+            let mut joined = self.from(&[], &mut Vec::new(), ctes)?;
+            self.unnest(&mut joined, alias, &list, false, ctes)?;
+            return Ok(joined);
         }
         match factor {
             TableFactor::Table { name, alias, args: None, .. } => {
@@ -228,7 +226,13 @@ impl Planner<'_> {
             return Err(self.source.locate(error.hint(hint), factor.span()));
         };
         if let Some((alias, list)) = list_of(factor) {
-            return self.unnest(joined, alias, &list, kind == JoinKind::Left, ctes);
+            let keeps_all =
+                kind == JoinKind::Left && matches!(constraint_of(operator), Some(JoinConstraint::On(on)) if is_true(on));
+            if keeps_all || list.iter().any(has_names) {
+                let condition = self.lateral_condition(operator, factor.span())?;
+                self.unnest(joined, alias, &list, kind == JoinKind::Left, ctes)?;
+                return self.kept_by(joined, condition, ctes);
+            }
         }
         let mut right = match factor {
             TableFactor::Derived { lateral: true, subquery, alias, .. } => {
@@ -380,6 +384,36 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// The condition by which rows are joined with rows that are made of them; `None` for all.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for joins by the names of columns, and for others than JOIN and LEFT JOIN … ON TRUE.
+    fn lateral_condition<'a>(&self, operator: &'a JoinOperator, span: Span) -> Result<Option<&'a Expr>> {
+        let condition = match constraint_of(operator) {
+            Some(JoinConstraint::On(condition)) if !is_true(condition) => Some(condition),
+            Some(JoinConstraint::Using(_) | JoinConstraint::Natural) => {
+                let error = Error::usage("LATERAL is joined ON a condition").hint("JOIN LATERAL (SELECT …) AS t ON TRUE");
+                return Err(self.source.locate(error, span));
+            }
+            _ => None,
+        };
+        let kind = kind_of(operator);
+        if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left)) || (kind == Some(JoinKind::Left) && condition.is_some()) {
+            let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
+            return Err(self.source.locate(error, span));
+        }
+        Ok(condition)
+    }
+
+    /// Keeps the rows that meet a condition.
+    fn kept_by(&self, joined: &mut JoinedFrame, condition: Option<&Expr>, ctes: &Ctes) -> Result<()> {
+        let Some(condition) = condition else { return Ok(()) };
+        let scope = joined.scope(None);
+        let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(condition)?;
+        joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
+        Ok(())
+    }
+
     /// Joins each row with the rows of a subquery that looks at it.
     fn lateral(
         &self,
@@ -391,20 +425,8 @@ impl Planner<'_> {
         ctes: &Ctes,
     ) -> Result<()> {
         let span = subquery.span();
-        let is_true = |condition: &Expr| matches!(unwrapped(condition), Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true));
-        let conditions = match constraint_of(operator) {
-            Some(JoinConstraint::On(condition)) if !is_true(condition) => Some(condition),
-            Some(JoinConstraint::Using(_) | JoinConstraint::Natural) => {
-                let error = Error::usage("LATERAL is joined ON a condition").hint("JOIN LATERAL (SELECT …) AS t ON TRUE");
-                return Err(self.source.locate(error, span));
-            }
-            _ => None,
-        };
+        let condition = self.lateral_condition(operator, span)?;
         let kind = kind_of(operator);
-        if !matches!(kind, Some(JoinKind::Inner | JoinKind::Left)) || (kind == Some(JoinKind::Left) && conditions.is_some()) {
-            let error = Error::usage("LATERAL is joined by JOIN, or by LEFT JOIN … ON TRUE");
-            return Err(self.source.locate(error, span));
-        }
         let found = self.engine.unique("__found");
         // Aggregates without GROUP BY are a row for each row around them: those of no rows where a key has none.
         let none = match planned.is_one_group {
@@ -463,12 +485,7 @@ impl Planner<'_> {
         });
         let alias = alias.map_or(String::new(), |alias| alias.name.value.clone());
         joined.relations.push(Relation { alias, columns: columns.collect() });
-        if let Some(condition) = conditions {
-            let scope = joined.scope(None);
-            let bound = Binder::new(self, &scope, ctes, &[]).bind_inside(condition)?;
-            joined.frame = self.engine.filtered(joined.frame.clone(), &bound)?;
-        }
-        Ok(())
+        self.kept_by(joined, condition, ctes)
     }
 
     /// Joins each row with the nearest row of the other table, by one inequality.
@@ -686,12 +703,8 @@ impl Planner<'_> {
 
 /// One row per list element; with `keeps_empty`, empty and null lists keep one row with null.
 fn exploded(frame: LazyFrame, column: &str, keeps_empty: bool) -> LazyFrame {
-    let frame = match keeps_empty {
-        true => frame,
-        false => frame.filter(col(column).list().len().gt(lit(0))),
-    };
     let names = Selector::ByName { names: Arc::from(vec![PlSmallStr::from(column)]), strict: true };
-    frame.explode(names, ExplodeOptions { empty_as_null: true, keep_nulls: true })
+    bounds::exploding(frame, column, keeps_empty).explode(names, ExplodeOptions { empty_as_null: true, keep_nulls: true })
 }
 
 /// One row per element of the longest list of several, in which shorter ones have nulls; empty and null lists alone have no rows.
@@ -705,6 +718,7 @@ pub(super) fn unnested_together(frame: LazyFrame, columns: &[&str]) -> LazyFrame
         [] => frame,
         [only] => exploded(frame, only, false),
         [first, ..] => {
+            let frame = columns.iter().fold(frame, |frame, column| bounds::exploding(frame, column, true));
             let frame = frame.with_columns(padded()).filter(col(*first).list().len().gt(lit(0)));
             let names = columns.iter().map(|column| PlSmallStr::from(*column)).collect();
             frame.explode(Selector::ByName { names, strict: true }, ExplodeOptions { empty_as_null: true, keep_nulls: true })
@@ -773,6 +787,20 @@ fn list_of(factor: &TableFactor) -> Option<(Option<&TableAlias>, Vec<Expr>)> {
         }
         _ => None,
     }
+}
+
+/// True for a written TRUE.
+fn is_true(condition: &Expr) -> bool {
+    matches!(unwrapped(condition), Expr::Value(value) if value.value == sqlparser::ast::Value::Boolean(true))
+}
+
+/// True when an expression names a column, or anything else.
+fn has_names(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Identifier(_) | Expr::CompoundIdentifier(_) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
 }
 
 fn unequal(summary: String) -> Error {

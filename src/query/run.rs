@@ -35,7 +35,7 @@ const ENGINE_THREADS: [&str; 2] = ["polars", "async-executor"];
 const STACK_BYTES: usize = 64 << 20;
 
 /// A query: filters applied in order, then statements over the rows that they keep. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Query {
     /// Filters, each applied to the rows that the previous one keeps.

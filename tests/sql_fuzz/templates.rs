@@ -408,4 +408,9 @@ pub const UNNESTED: &[&str] = &[
     "SELECT a.k AS c1, unnest(a.<<li|lf|lt>>) AS c2, unnest(<<a.lt|a.ll|[1, 2]>>) AS c3 FROM <<data|level1>> AS a",
     "SELECT a.k AS c1, unnest(a.<<li|lf|ll>>) AS c2 FROM <<data|level1>> AS a<<| WHERE a.k > 3>>",
     "SELECT a.k AS c1, b.x AS c2 FROM data AS a CROSS JOIN UNNEST(a.<<li|lf|lt|ll>>) AS b(x)",
+    "SELECT a.k AS c1, b.x AS c2 FROM data AS a <<JOIN|LEFT JOIN|RIGHT JOIN|FULL JOIN>> <<range(5)|range(2, 9)|unnest([1, 2, 7])|generate_series(1, 4)>> AS b(x) ON a.k = b.x<<| AND b.x > 2>>",
+    "SELECT a.k AS c1 FROM data AS a <<SEMI JOIN|ANTI JOIN>> <<range(3)|unnest([1, 4])>> AS b(x) ON a.k = b.x",
+    "SELECT a.k AS c1, b.x AS c2 FROM data AS a JOIN UNNEST(a.<<li|lf>>) AS b(x) ON <<b.x > a.k|b.x = 2|TRUE>>",
+    "SELECT a.x AS c1, b.x AS c2 FROM range(<<4|6>>) AS a(x) <<JOIN|LEFT JOIN|FULL JOIN>> range(2, 8) AS b(x) ON a.x = b.x",
+    "SELECT a.x AS c1, b.x AS c2 FROM range(5) AS a(x), <<range(a.x)|range(3)|unnest([a.x, 7])>> AS b(x) WHERE <<a.x = b.x|b.x > 1|TRUE>>",
 ];

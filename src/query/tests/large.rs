@@ -54,6 +54,9 @@ fn a_join_that_gives_more_than_the_memory_holds_is_refused_before_it_begins() {
         "SELECT count(*) FROM data AS a CROSS JOIN data AS b",
         "SELECT a.n FROM (SELECT n FROM data) AS a, (SELECT m FROM data) AS b WHERE a.n + b.m > 7",
         "SELECT count(*) FROM (SELECT n, n % 2 AS k FROM data) AS a JOIN (SELECT m, m % 2 AS k FROM data) AS b ON a.k = b.k",
+        "SELECT count(*) FROM range(100000) AS a, range(100000) AS b WHERE a.range + b.range < 0",
+        "SELECT count(*) FROM range(100000) AS a LEFT JOIN range(100000) AS b ON TRUE",
+        "SELECT count(x) FROM (SELECT unnest(range(100000)) AS x FROM data) AS a",
     ] {
         let error = run_sql(&tables, sql, None, &ctx()).expect_err("is refused");
         assert!(error.is_too_large(), "{sql}: {error}");

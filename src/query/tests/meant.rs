@@ -422,6 +422,23 @@ fn columns_of_both_tables_are_told_apart() {
 }
 
 #[test]
+fn tables_of_functions_are_joined_by_their_conditions() {
+    all(&[
+        ("SELECT a.range, b.range FROM range(3) AS a JOIN range(2) AS b ON a.range = b.range ORDER BY 1", "0,0 1,1"),
+        ("SELECT a.range, b.range FROM range(3) AS a LEFT JOIN range(1) AS b ON a.range = b.range ORDER BY 1", "0,0 1, 2,"),
+        ("SELECT count(*) AS n FROM range(3) AS a FULL JOIN range(2, 5) AS b USING (range)", "5"),
+        ("SELECT count(*) AS n FROM range(3) AS a SEMI JOIN range(1) AS b USING (range)", "1"),
+        ("SELECT count(*) AS n FROM range(3) AS a ANTI JOIN range(1) AS b USING (range)", "2"),
+        ("SELECT k, x FROM data AS a JOIN unnest([1, 2]) AS u(x) ON u.x > 1 WHERE k < 3 ORDER BY k", "0,2 1,2 2,2"),
+        ("SELECT k, x FROM data AS a JOIN unnest([k, 9]) AS u(x) ON u.x > 1 WHERE k < 3 ORDER BY k, x", "0,9 1,9 2,2 2,9"),
+        ("SELECT count(*) AS n FROM range(3) AS a LEFT JOIN range(0) AS b ON TRUE", "3"),
+        ("SELECT count(*) AS n FROM range(3) AS a, range(a.range) AS b", "3"),
+        ("SELECT count(*) AS n FROM range(100000) AS a, range(100000) AS b WHERE a.range = b.range + 1", "99999"),
+    ]);
+    assert!(refused("SELECT 1 FROM data AS a LEFT JOIN unnest([k]) AS u(x) ON u.x > 1").contains("LEFT JOIN … ON TRUE"));
+}
+
+#[test]
 fn names_that_unfold_without_bound_are_refused() {
     let doubled: Vec<String> = (1..60).map(|n| format!("a{} + a{} AS a{n}", n - 1, n - 1)).collect();
     let sql = format!("SELECT k AS a0, {} FROM data", doubled.join(", "));
