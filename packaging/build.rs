@@ -1,15 +1,16 @@
 //! Links the codecs that `gdal-toolchain.cmake` enables in the bundled GDAL (must find the same files as that file), and for
-//! Windows the icon, version and manifest of the program.
+//! Windows the icon, version and manifest of the program. The modules of other languages (`c`, `python`) are linked by it, too.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn main() {
-    println!("cargo:rerun-if-changed=packaging/build.rs");
+    let is_program = env::var("CARGO_PKG_NAME").is_ok_and(|package| package == "taco-studio");
+    println!("cargo:rerun-if-changed={}", if is_program { "packaging/build.rs" } else { "../build.rs" });
     println!("cargo:rerun-if-env-changed=TACO_STUDIO_CODECS");
     let windows = env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "windows");
-    if windows {
+    if windows && is_program {
         resources();
         // As much stack for the main thread as on other systems; one megabyte is less than GDAL and the query engine may take.
         println!("cargo:rustc-link-arg={}", if is_gnu() { "-Wl,--stack,8388608" } else { "/STACK:8388608" });
@@ -20,7 +21,7 @@ fn main() {
     // zstd is last: in programs that use Parquet, zstd-sys already provides its symbols.
     for (archive, needed_by_others) in [("webp", false), ("sharpyuv", true), ("openjp2", false), ("deflate", false), ("zstd", true)]
     {
-        match find(archive, windows) {
+        match find(archive, windows, is_program) {
             // The archive's full path at the end of the command line, after GDAL's archives, which refer to it.
             Some(path) => println!("cargo:rustc-link-arg={}", path.display()),
             None if needed_by_others => {}
@@ -46,7 +47,8 @@ fn is_gnu() -> bool {
     env::var("CARGO_CFG_TARGET_ENV").is_ok_and(|environment| environment == "gnu")
 }
 
-fn find(archive: &str, windows: bool) -> Option<PathBuf> {
+/// The archive, which makes the program one file; a shared library for modules, as distributions compile archives for programs alone.
+fn find(archive: &str, windows: bool, is_program: bool) -> Option<PathBuf> {
     let mut folders = Vec::new();
     if let Some(root) = env::var_os("TACO_STUDIO_CODECS") {
         folders.push(Path::new(&root).join("lib"));
@@ -57,8 +59,9 @@ fn find(archive: &str, windows: bool) -> Option<PathBuf> {
         folders.push(Path::new("/usr/lib").join(format!("{machine}-linux-gnu")));
         folders.extend(["/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"].map(PathBuf::from));
     }
-    let endings = ["a", "so", "dylib"].into_iter();
-    let mut candidates = endings.flat_map(|ending| folders.iter().map(move |folder| folder.join(format!("lib{archive}.{ending}"))));
+    let endings = if is_program { ["a", "so", "dylib"] } else { ["so", "dylib", "a"] };
+    let mut candidates =
+        endings.iter().flat_map(|ending| folders.iter().map(move |folder| folder.join(format!("lib{archive}.{ending}"))));
     candidates.find(|path| path.exists())
 }
 

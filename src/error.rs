@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Category of an error: determines the exit code and its presentation in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An invalid request: a bad argument, an edit of a row that does not exist.
     Usage,
@@ -314,21 +315,30 @@ impl Error {
         text
     }
 
+    /// The hints of this error and of its source errors, each once.
+    fn all_hints(&self) -> Vec<&str> {
+        let mut hints: Vec<&str> = Vec::new();
+        for hint in own_errors(self).flat_map(|error| &error.hints) {
+            if !hints.contains(&hint.as_str()) {
+                hints.push(hint);
+            }
+        }
+        hints
+    }
+
+    /// The error for other programs: kind, message with its sources, place, hints.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "kind": self.kind, "message": self.to_string(), "place": self.place, "hints": self.all_hints()
+        })
+    }
+
     /// The error on several lines: summary, sources and location, then the hints.
     pub fn report(&self) -> String {
         // Line breaks in quoted names or responses are escaped, as they could imitate output of the studio.
         let line = |text: &str| text.trim_end().replace('\r', "\\r").replace('\n', "\\n");
         let mut text = line(&self.to_string());
-        let mut hints: Vec<&String> = self.hints.iter().collect();
-        let mut below = std::error::Error::source(self);
-        while let Some(error) = below {
-            hints.extend(error.downcast_ref::<Error>().into_iter().flat_map(|own| &own.hints));
-            below = error.source();
-        }
-        for (number, hint) in hints.iter().enumerate() {
-            if hints[..number].contains(hint) {
-                continue;
-            }
+        for hint in self.all_hints() {
             text.push_str("\n  try: ");
             text.push_str(&line(hint));
         }

@@ -3,9 +3,26 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Environment variables that override these folders.
 const VARIABLES: [&str; 3] = ["TACO_STUDIO_CONFIG_DIR", "TACO_STUDIO_DATA_DIR", "TACO_STUDIO_CACHE_DIR"];
+
+static OWN_PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// Sets the file by which other processes start this program, where the process runs another one, such as Python. The first call
+/// counts.
+pub fn set_own_program(file: PathBuf) {
+    OWN_PROGRAM.get_or_init(|| file);
+}
+
+/// The file by which other processes start this program.
+///
+/// # Errors
+/// The system's error when the path of this process is unknown.
+pub fn own_program() -> io::Result<PathBuf> {
+    OWN_PROGRAM.get().cloned().map_or_else(std::env::current_exe, Ok)
+}
 
 /// Settings: `TACO_STUDIO_CONFIG_DIR`, or the system's folder.
 pub fn config_dir() -> Option<PathBuf> {

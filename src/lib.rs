@@ -29,9 +29,11 @@
 //! | [`export`] | what catalogues ask for: STAC, GeoParquet, Croissant, DataCite, data cards |
 //! | [`draft`] | edits with their inverses, history |
 //! | [`ops`] | what can be done with datasets without a session: operations and functions with typed input and output |
+//! | [`binding`] | what modules for other languages are made of: an open dataset, operations by name |
 //! | [`studio`] | the session: document, commands and events, history, live check, autosave, jobs |
 //! | [`cli`] | arguments → one function of `ops`, or a session; text and JSON out |
 //! | [`gui`] | the window; the only module that names egui |
+//! | [`program`] | arguments → command line or window |
 //!
 //! # Where to begin
 //!
@@ -76,6 +78,7 @@
 #[macro_use]
 pub mod text;
 
+pub mod binding;
 pub mod cli;
 pub mod consent;
 pub mod container;
@@ -92,6 +95,7 @@ pub mod handles;
 pub mod jobs;
 pub mod model;
 pub mod ops;
+pub mod program;
 pub mod query;
 pub mod raster;
 pub mod remote;

@@ -204,6 +204,13 @@ pub struct CatalogueEntry {
     pub translated: Vec<String>,
 }
 
+/// The entry of `known` with the smallest edit distance to `typed`, if it is small. Upper and lower case are the same.
+pub fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase();
+    let (distance, name) = known.map(|name| (strsim::levenshtein(&typed, &name.to_lowercase()), name)).min()?;
+    (distance <= typed.chars().count().max(3) / 2 + 1).then_some(name)
+}
+
 /// Most combining marks that follow each other unescaped: no orthography needs more, and a long row of them covers the lines around.
 const MARKS_MAX: usize = 8;
 /// Most characters of a text of data that the window lays out, in a block and on a line: laying out a megabyte holds the window up, and
@@ -397,6 +404,12 @@ macro_rules! mark {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn near_names_are_found() {
+        assert_eq!(nearest("sentinel2", ["landsat8oli", "sentinel2msi"].into_iter()), Some("sentinel2msi"));
+        assert_eq!(nearest("zzzzzzzzzzzz", ["aster"].into_iter()), None);
+    }
 
     #[test]
     fn control_characters_are_escaped_and_letters_kept() {

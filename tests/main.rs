@@ -7,6 +7,8 @@ mod broken;
 #[cfg(target_os = "linux")]
 mod budgets;
 #[cfg(target_os = "linux")]
+mod c_library;
+#[cfg(target_os = "linux")]
 mod catalogue_sources;
 mod claimed_sizes;
 mod concat;
@@ -39,6 +41,7 @@ mod legacy;
 mod licences;
 #[cfg(target_os = "linux")]
 mod limits;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod memory;
 mod mutants;
@@ -49,6 +52,8 @@ mod parts;
 mod places;
 mod plan;
 mod publish;
+#[cfg(target_os = "linux")]
+mod python_module;
 mod queries;
 mod reader;
 mod reference;

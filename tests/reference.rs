@@ -1,7 +1,10 @@
-//! Documents that are made from the code: the reference of the commands from the parser, that of the rules from their table. Both lie
-//! in `packaging`; `TACO_STUDIO_WRITE_REFERENCE=1` writes them anew.
+//! Documents that are made from the code: the reference of the commands from the parser, that of the rules from their table, that of the
+//! operations from their requests. They are in `docs`; `TACO_STUDIO_WRITE_REFERENCE=1` writes them anew.
 
 use std::path::Path;
+
+use serde_json::Value;
+use taco_studio::ops::{AnyOperation, OperationDescription};
 
 use crate::support::Workspace;
 
@@ -13,6 +16,10 @@ const RULES: &str = "# Rules\n\n\
     Every rule that datasets are checked against, as `taco-studio rules --markdown` prints it: how bad a finding is, the section of the\n\
     specification, whose demand it is where the text and the official tools differ, and what to do. The table is in\n\
     `src/model/rule.rs`.\n\n";
+
+const OPERATIONS: &str = "# Operations\n\n\
+    Every operation with the fields of its request, for scripts of `replay` (beside `command`), the [Python module](PYTHON.md),\n\
+    [agents](AGENTS.md) and the C library. `src/ops/operation.rs` has the list; a request without a field has its usual value.\n\n";
 
 fn made(head: &str, arguments: &[&str]) -> String {
     let ran = Workspace::new().studio(arguments).expect_code(0);
@@ -41,6 +48,95 @@ fn the_command_reference_is_that_of_the_parser() {
 #[test]
 fn the_rule_reference_is_that_of_the_table() {
     compare("RULES.md", &made(RULES, &["rules", "--markdown"]));
+}
+
+#[test]
+fn the_reference_of_operations_is_that_of_their_requests() {
+    let mut text = OPERATIONS.to_owned();
+    for OperationDescription { name, purpose, request, read_only } in AnyOperation::descriptions() {
+        let note = if read_only { " It changes no file." } else { "" };
+        text += &format!("## {name}\n\n{purpose}{note}\n\n");
+        text += &fields_of(&request, &request);
+        text.push('\n');
+    }
+    let head = "# Shared objects\n\n";
+    let mut shared = std::collections::BTreeMap::new();
+    for description in AnyOperation::descriptions() {
+        for (name, schema) in description.request["$defs"].as_object().into_iter().flatten() {
+            shared.insert(name.clone(), (schema.clone(), description.request.clone()));
+        }
+    }
+    text += head;
+    for (name, (schema, request)) in shared {
+        text += &format!("## {name}\n\n{}\n\n{}\n", one_line(&schema), fields_of(&schema, &request));
+    }
+    compare("OPERATIONS.md", &format!("{}\n", text.trim_end()));
+}
+
+/// The description of a schema on one line.
+fn one_line(schema: &Value) -> String {
+    let text = schema["description"].as_str().unwrap_or_default();
+    text.split("\n\n# Errors").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+/// A table of the fields of an object, or a list of the values of a choice.
+fn fields_of(schema: &Value, request: &Value) -> String {
+    let mut text = String::new();
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let fields = schema["properties"].as_object().into_iter().flatten();
+    for (name, field) in fields.filter(|(_, field)| field.get("const").is_none()) {
+        let need = if required.contains(&name.as_str()) { ", needed" } else { "" };
+        let usual = match &field["default"] {
+            Value::Null | Value::Object(_) => String::new(),
+            Value::Array(values) if values.is_empty() => String::new(),
+            Value::String(text) if text.is_empty() => String::new(),
+            value => format!("; otherwise `{value}`"),
+        };
+        text += &format!("- `{name}` ({}{need}{usual}): {}\n", type_of(field, request), one_line(field));
+    }
+    for part in ["oneOf", "anyOf", "allOf"].iter().filter_map(|keyword| schema[keyword].as_array()).flatten() {
+        match (&part["const"], part["$ref"].as_str()) {
+            (Value::String(value), _) => text += &format!("- `\"{value}\"`: {}\n", one_line(part)),
+            (_, Some(place)) => text += &format!("- {}\n", linked(place)),
+            _ if part["properties"].is_object() => text += &fields_of(part, request),
+            _ => {}
+        }
+    }
+    for value in schema["enum"].as_array().into_iter().flatten() {
+        text += &format!("- `{value}`\n");
+    }
+    text
+}
+
+/// The type of a field in words.
+fn type_of(schema: &Value, request: &Value) -> String {
+    if let Some(place) = schema["$ref"].as_str() {
+        return linked(place);
+    }
+    let parts = ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| schema[keyword].as_array());
+    if let Some(parts) = parts {
+        let names: Vec<String> = parts.iter().map(|part| type_of(part, request)).filter(|name| name != "null").collect();
+        return names.join(" or ");
+    }
+    if let Some(value) = schema.get("const") {
+        return format!("`{value}`");
+    }
+    let kind = |kind: &str| match kind {
+        "array" => format!("list of {}", schema.get("items").map_or("values".to_owned(), |items| type_of(items, request))),
+        other => other.to_owned(),
+    };
+    match &schema["type"] {
+        Value::String(name) => kind(name),
+        Value::Array(names) => {
+            names.iter().filter_map(Value::as_str).filter(|name| *name != "null").map(kind).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "any value".to_owned(),
+    }
+}
+
+fn linked(place: &str) -> String {
+    let name = place.rsplit('/').next().unwrap_or(place);
+    format!("[{name}](#{})", name.to_lowercase())
 }
 
 #[test]

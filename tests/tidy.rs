@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::support::files_below;
 
 /// The modules of the library, lowest first: each may import only earlier ones. `src/lib.rs` describes them.
-const MODULES: [&str; 25] = [
+const MODULES: [&str; 27] = [
     "windows_api",
     "text",
     "digits",
@@ -31,9 +31,11 @@ const MODULES: [&str; 25] = [
     "export",
     "draft",
     "ops",
+    "binding",
     "studio",
     "cli",
     "gui",
+    "program",
 ];
 
 fn root() -> PathBuf {

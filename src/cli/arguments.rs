@@ -147,6 +147,8 @@ pub enum Verb {
     Leakage(super::leakage::LeakageArguments),
     /// Runs a file of commands and checks what it expects.
     Replay(super::replay::ReplayArguments),
+    /// Serves the operations as tools for agents: Model Context Protocol on standard input and output.
+    Mcp(super::mcp::McpArguments),
     /// Makes the sample dataset in a folder and prints its path.
     Sample {
         /// Where.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::operate;
@@ -10,8 +10,8 @@ use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
-use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, RunNote, builtin, kept, need_consent, programs_in};
-use crate::ops::{ExtendRequest, Extended, OperationOutput};
+use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, RunNote, kept, need_consent, programs_in};
+use crate::ops::{ExtendRequest, Extended, ExtensionsRequest, OperationOutput};
 
 /// Arguments of `extend`.
 #[derive(Debug, clap::Args)]
@@ -137,22 +137,14 @@ fn json_or_file(text: &str) -> Result<Json> {
 }
 
 /// Lists what can be computed.
-pub fn list(as_json: bool) -> Result<u8> {
-    let registry = builtin();
+pub fn list(as_json: bool, terminal: &Terminal) -> Result<u8> {
+    let listed = operate(terminal, ExtensionsRequest {})?;
     if as_json {
-        let entries: Vec<Json> = registry
-            .entries()
-            .iter()
-            .map(|entry| {
-                let options = (entry.options)();
-                json!({ "name": entry.name, "title": entry.title, "summary": entry.summary, "scope": entry.scope, "options": options })
-            })
-            .collect();
-        print_json(&entries)?;
+        print_json(&listed.to_json())?;
         return Ok(0);
     }
     let mut text = String::new();
-    for entry in registry.entries() {
+    for entry in &listed.0 {
         text.push_str(&format!("{}  {}\n", entry.name, entry.summary));
         for OptionSpec { name, kind, required, help, default } in (entry.options)() {
             let need = if required { " (needed)".to_owned() } else { String::new() };

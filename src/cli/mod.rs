@@ -19,6 +19,7 @@ mod fields;
 mod histograms;
 mod inspect;
 mod leakage;
+mod mcp;
 mod migrate;
 mod opening;
 mod optimise;
@@ -48,8 +49,8 @@ use remote::admitted;
 pub use replay::ReplayArguments;
 pub use stats::StatsArguments;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use clap::Parser;
 
@@ -78,7 +79,7 @@ pub enum Invocation {
         json: bool,
     },
     /// The command has been run.
-    Done(ExitCode),
+    Done(u8),
 }
 
 /// Parses the arguments, sets up logging, and runs the command if there is one.
@@ -88,7 +89,7 @@ pub fn run(arguments: Arguments) -> Invocation {
     output::set_up_logging(Verbosity::of(arguments.quiet, arguments.verbose), log.as_deref());
     if let Err(error) = arguments.temp_dir.as_deref().map_or(Ok(()), use_temporary_folder).and_then(|()| arguments.remote.apply()) {
         output::say_error(&error);
-        return Invocation::Done(ExitCode::from(error.exit_code()));
+        return Invocation::Done(error.exit_code());
     }
     let Some(verb) = arguments.verb else {
         let Arguments { paths, renderer, theme, safe_mode, new_window, .. } = arguments;
@@ -112,7 +113,7 @@ pub fn run(arguments: Arguments) -> Invocation {
         remote::print_traffic();
     }
     Invocation::Done(match outcome {
-        Ok(code) => ExitCode::from(code),
+        Ok(code) => code,
         Err(error) => report_error(&error),
     })
 }
@@ -134,19 +135,19 @@ fn use_temporary_folder(folder: &Path) -> Result<()> {
 }
 
 /// Says what went wrong on standard error; returns the exit code.
-pub fn report_error(error: &Error) -> ExitCode {
+pub fn report_error(error: &Error) -> u8 {
     output::say_error(error);
-    ExitCode::from(error.exit_code())
+    error.exit_code()
 }
 
-/// The arguments of this process. Help, the version and faults of the call are printed here, and end the process.
-pub fn arguments() -> std::result::Result<Arguments, ExitCode> {
-    Arguments::try_parse_from(std::env::args_os().map(admitted)).map_err(|asked| match asked.print() {
+/// Parses the arguments, of which the first is the name of the program. Help, the version and faults of the call are printed here, and end the process.
+pub fn arguments(arguments: impl IntoIterator<Item = OsString>) -> std::result::Result<Arguments, u8> {
+    Arguments::try_parse_from(arguments.into_iter().map(admitted)).map_err(|asked| match asked.print() {
         // Help and version are results like others.
         Err(error) if !asked.use_stderr() && error.kind() != std::io::ErrorKind::BrokenPipe => {
             report_error(&Error::new(Kind::Io, "could not write to standard output").because(error))
         }
-        _ => ExitCode::from(u8::try_from(asked.exit_code()).unwrap_or(2)),
+        _ => u8::try_from(asked.exit_code()).unwrap_or(2),
     })
 }
 
@@ -155,10 +156,10 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Create(arguments) => create::create(arguments, terminal),
         Verb::Build(arguments) => build::build(arguments, terminal),
         Verb::Extend(arguments) => extend::extend(arguments, terminal),
-        Verb::Extensions { json } => extend::list(json),
+        Verb::Extensions { json } => extend::list(json, terminal),
         Verb::Inspect { path, join, json } => inspect::inspect(&path, &join.options(), json, terminal),
         Verb::Validate(arguments) => validate::validate(arguments, terminal),
-        Verb::Rules(arguments) => rules::rules(&arguments),
+        Verb::Rules(arguments) => rules::rules(&arguments, terminal),
         Verb::Commands => commands::commands(),
         Verb::Compile(arguments) => compile::compile(arguments, terminal),
         Verb::Describe(arguments) => describe::describe(arguments, terminal),
@@ -186,6 +187,7 @@ fn run_verb(verb: Verb, terminal: &Terminal) -> Result<u8> {
         Verb::Stats(arguments) => stats::stats(arguments, terminal),
         Verb::Leakage(arguments) => leakage::leakage(arguments, terminal),
         Verb::Replay(arguments) => replay::replay(&arguments, terminal),
+        Verb::Mcp(arguments) => mcp::mcp(&arguments),
         Verb::Sample { folder } => verbs::sample(&folder),
         Verb::Reset => reset::reset(),
         Verb::Drivers { json } => verbs::drivers(json),

@@ -1,10 +1,10 @@
 //! `rules`: the table of rules, as text, JSON or Markdown.
 
-use serde_json::{Value as Json, json};
-
-use super::output::{print, print_json};
+use super::output::{Terminal, print, print_json};
+use super::runner::operate;
 use crate::error::Result;
 use crate::model::{Profile, Rule};
+use crate::ops::{OperationOutput, RulesRequest};
 
 /// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
@@ -21,31 +21,13 @@ pub struct RulesArguments {
 ///
 /// # Errors
 /// When standard output takes nothing.
-pub fn rules(arguments: &RulesArguments) -> Result<u8> {
+pub fn rules(arguments: &RulesArguments, terminal: &Terminal) -> Result<u8> {
     match (arguments.json, arguments.markdown) {
-        (true, _) => print_json(&Rule::ALL.iter().copied().map(rule_json).collect::<Json>())?,
+        (true, _) => print_json(&operate(terminal, RulesRequest {})?.to_json())?,
         (_, true) => print(&markdown())?,
         _ => print(&Rule::ALL.iter().copied().map(rule_text).collect::<String>())?,
     }
     Ok(0)
-}
-
-fn rule_json(rule: Rule) -> Json {
-    json!({
-        "rule": rule.code(),
-        "severity": rule.severity(),
-        "severities": severities(rule),
-        "section": rule.section(),
-        "profiles": rule.profiles(),
-        "what": rule.what(),
-        "fix": rule.fix(),
-    })
-}
-
-/// The severity in each profile that contains the rule.
-fn severities(rule: Rule) -> Json {
-    let profiles = [Profile::Spec, Profile::Tools].into_iter().filter(|profile| rule.applies_to(*profile));
-    profiles.map(|profile| (profile.as_str().to_owned(), json!(rule.severity_in(profile)))).collect()
 }
 
 /// The severity, and that of the profile of the text where it is another one.

@@ -27,7 +27,7 @@ const INDEX_LEVEL: i32 = 3;
 const SOURCE: &str = "internal:source_file";
 
 /// Parts to index, and the index to write.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct ConsolidateOptions {
     /// The ZIPs; their order is the order of the rows.
     pub inputs: Vec<PathBuf>,

@@ -3,7 +3,7 @@
 use crate::error::Error;
 
 /// How a copy handles data whose CRC-32 differs from the container's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OnDamage {
     /// Stops with an error; nothing is written.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Result;
 
 /// Every known container format of every generation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
     /// TACO 2.0 ZIP with TACO_HEADER (TACO 2.0, section 6.3).

@@ -14,7 +14,7 @@ use crate::jobs::JobContext;
 use crate::model::is_remote;
 
 /// Options of [`open_with`].
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct OpenOptions {
     /// Folder of the archives that an index lists; by default the folder of the index.

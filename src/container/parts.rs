@@ -13,7 +13,7 @@ use crate::jobs::JobContext;
 use crate::model::is_padding;
 
 /// How to split a dataset. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct Parts {
     /// Maximum bytes of sample data in a part, metadata not counted; a larger sample gets a part of its own. `None`: no limit.

@@ -21,7 +21,7 @@ use crate::model::{META_NAME, SamplePath};
 use crate::table::{ParquetOptions, write_parquet};
 
 /// Target and settings of a write.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct BuildOptions {
     /// The file or folder to create.
     pub target: PathBuf,

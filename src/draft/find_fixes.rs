@@ -93,7 +93,7 @@ pub enum PadPlace {
 }
 
 /// Tortillas, and a number that has to divide their numbers of samples. As text `N`, `LEVEL:N` or `PATH:N`.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 pub struct PadTo {
     /// Which tortillas.

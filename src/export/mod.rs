@@ -33,7 +33,7 @@ use crate::jobs::JobContext;
 use crate::model::{Address, ExtentOrigin, instant};
 
 /// A catalogue format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Catalogue {
     /// STAC 1.1 Collection, with an Item for each sample that has a time.

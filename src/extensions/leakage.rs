@@ -16,7 +16,7 @@ use crate::jobs::JobContext;
 use crate::model::Value;
 
 /// Options of the search.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeakageRequest {
     /// The level of the parts; `None`: the first level with the column.

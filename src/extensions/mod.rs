@@ -251,7 +251,7 @@ pub(crate) fn not_agreed(programs: &[Vec<String>]) -> Error {
 }
 
 /// A call of an extension, as plain data.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExtensionCall {
     /// Name of the extension.
@@ -285,7 +285,7 @@ impl ExtensionCall {
 }
 
 /// The samples of a call.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CallTarget {
     /// Level, from 0.

@@ -362,7 +362,12 @@ impl App {
                 self.tell_output(&output);
             }
             AnyOutput::RemoteCache(state) => self.session.source.set_cache(*state),
-            AnyOutput::Percentiles(_) | AnyOutput::Inspect(_) | AnyOutput::Query(_) | AnyOutput::Stats(_) => {}
+            AnyOutput::Percentiles(_)
+            | AnyOutput::Inspect(_)
+            | AnyOutput::Query(_)
+            | AnyOutput::Stats(_)
+            | AnyOutput::Extensions(_)
+            | AnyOutput::Rules(_) => {}
             AnyOutput::Validate(_)
             | AnyOutput::Leakage(_)
             | AnyOutput::Extend(_)

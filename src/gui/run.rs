@@ -274,7 +274,7 @@ fn restart(failed: Renderer, mut tried: Vec<Renderer>, reason: &str) -> Result<(
     let Some(next) = choose(None, None, None, &tried) else {
         return Err(nothing_draws().because(reason.to_owned()));
     };
-    let program = std::env::current_exe().map_err(|error| nothing_draws().because(error))?;
+    let program = folders::own_program().map_err(|error| nothing_draws().because(error))?;
     let names: Vec<_> = tried.iter().map(|renderer| renderer.name()).collect();
     let status = std::process::Command::new(program)
         .args(without_renderer(std::env::args_os().skip(1)))

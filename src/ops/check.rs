@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -16,7 +17,7 @@ use crate::validate::{self, CheckOptions, ConsistencyOptions, HeaderCache};
 ///
 /// # Errors
 /// Those of [`validate::path_with`] and [`check_rasters`].
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct ValidateRequest {
     /// The dataset; with `tog` also a raster or a folder of rasters.
@@ -35,6 +36,7 @@ pub struct ValidateRequest {
 
 impl Operation for ValidateRequest {
     type Output = Report;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         if self.deep { tr!("Check every byte").into() } else { tr!("Check the dataset").into() }

@@ -1,5 +1,6 @@
 //! `consolidate`: an index over several ZIPs.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Operation, PathUse, PathVisitor};
@@ -11,7 +12,7 @@ use crate::jobs::JobContext;
 ///
 /// # Errors
 /// Those of [`consolidate`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsolidateRequest {
     /// Inputs, target and options.
     pub options: ConsolidateOptions,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::migrate::is_other_generation;
@@ -15,7 +16,7 @@ use crate::jobs::JobContext;
 ///
 /// # Errors
 /// For other generations, which [`super::MigrateRequest`] handles, and files that can't be read or written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConvertRequest {
     /// The dataset.
     pub input: PathBuf,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::align_schemas;
@@ -30,7 +31,7 @@ const NAMED: usize = 20;
 /// # Errors
 /// For a collection or table that can't be read, a source that is no folder, a target whose name contradicts its generation, a
 /// dataset that breaks a rule, and files that can't be read or written. Then nothing is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CreateRequest {
     /// The folder, or an archive of one: folders in it become tortillas, files samples. Or a dataset, or a STAC catalogue, by file or address.
     pub source: PathBuf,
@@ -67,7 +68,7 @@ pub struct CreateRequest {
 }
 
 /// The generation to write, with its options.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CreateOutput {
     /// TACO 2.0.

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -20,7 +21,7 @@ use crate::model::{is_remote, place_below};
 ///
 /// # Errors
 /// Those of [`describe_dataset`], and when an output exists without `overwrite` or can't be written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DescribeRequest {
     /// The dataset.
     pub input: PathBuf,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, UInt32Array, new_null_array};
 use arrow::compute::kernels::zip::zip;
 use arrow::datatypes::Field;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
@@ -32,7 +33,7 @@ use crate::validate::check_collection;
 const MADE: [&str; 4] = ["taco:pit_schema", "taco:field_schema", "taco:sources", "_tacocat"];
 
 /// Changes of a dataset. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct DatasetEdit {
     /// A FOLDER or ZIP, or a file of the first generation.

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -26,7 +27,7 @@ use crate::validate;
 const STALE: [&str; 2] = ["taco:sources", "_tacocat"];
 
 /// Which samples of level 0. Plain data.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RowChoice {
     /// Steps; each works on what the one before it left.
     #[serde(default)]
@@ -57,7 +58,7 @@ pub(super) struct Keeping {
 /// # Errors
 /// For a selection without samples, one that breaks the position-invariant tree (§4), duplicate ids, missing parts, and files
 /// that can't be read or written. Then nothing is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportRequest {
     /// The dataset.
     pub input: PathBuf,

@@ -18,7 +18,7 @@ use crate::model::{Dataset, NodePath};
 ///
 /// # Errors
 /// Those of opening the dataset, of [`extend_draft`] and of [`checked_build`](super::checked_build). Then nothing is written.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct ExtendRequest {
     /// The dataset.
     pub input: PathBuf,

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field};
 use rayon::prelude::*;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft_of_assembly::draft_of_assembly;
@@ -35,7 +36,7 @@ const STALE: [&str; 3] = ["taco:header", HASH_COLUMN, "tortilla:file_format"];
 const COUNT_MAX: u64 = u32::MAX as u64;
 
 /// Which values share a scale.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
     /// All of the dataset, as the text says.
@@ -50,7 +51,7 @@ pub enum Scale {
 ///
 /// # Errors
 /// For a dataset without such rasters, a target that does not end in `.tortilla`, and files that can't be read or written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistogramRequest {
     /// The dataset, of any generation.
     pub input: PathBuf,

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -17,7 +18,7 @@ use crate::validate::classes;
 ///
 /// # Errors
 /// Those of opening the dataset.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct InspectRequest {
     /// The dataset.
@@ -41,6 +42,7 @@ impl std::fmt::Debug for Inspected {
 
 impl Operation for InspectRequest {
     type Output = Inspected;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         tr!("Open {path}", path = self.input.display())

@@ -72,7 +72,7 @@ impl Levels {
 ///
 /// # Errors
 /// Those of opening the dataset and of [`leakage_of_container`].
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct DatasetLeakageRequest {
     /// The dataset.
@@ -86,6 +86,7 @@ pub struct DatasetLeakageRequest {
 
 impl Operation for DatasetLeakageRequest {
     type Output = Leakage;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         tr!("Look for leaks").into()

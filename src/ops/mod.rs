@@ -33,9 +33,11 @@ mod inspect;
 mod layout;
 mod leakage;
 mod legacy;
+mod listing;
 mod migrate;
 mod missing_parts;
 mod operation;
+mod operation_schema;
 mod optimise;
 mod own_sources;
 mod percentiles;
@@ -92,12 +94,13 @@ pub use layout::{
 };
 pub use leakage::{DatasetLeakageRequest, leakage_of_container, leakage_of_draft};
 pub use legacy::{CompileRequest, EditRequest, Generation, is_taco_name, write_first_generation};
+pub use listing::{ExtensionList, ExtensionsRequest, RuleList, RulesRequest};
 pub use migrate::{
     CollectionMapping, Conversion, FieldAction, FieldChoice, FieldMapping, MigrateRequest, Migrated, RenamedSample,
     is_other_generation,
 };
 pub use missing_parts::MissingParts;
-pub use operation::{AnyOperation, AnyOutput, Operation, OperationOutput, PathUse, PathVisitor, WrittenFile};
+pub use operation::{AnyOperation, AnyOutput, Operation, OperationDescription, OperationOutput, PathUse, PathVisitor, WrittenFile};
 pub use optimise::{KeptFile, OptimiseRequest, Optimised};
 pub use own_sources::places_of;
 pub use percentiles::{BandHistogram, BandPercentiles, PercentileRequest, Percentiles, PositionPercentiles};

@@ -8,19 +8,26 @@
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Value as Json, json};
 
+use super::operation_schema::{refuse_unknown_fields, request_schema};
 use super::plan::{FinishRequest, RunRequest, SubmitRequest};
 use super::publish::PublishRequest;
 use super::{
     CompileRequest, ConsolidateRequest, ConvertRequest, CreateRequest, DatasetEdit, DatasetLeakageRequest, DatasetStatsRequest,
-    DescribeRequest, EditRequest, ExportRequest, ExtendRequest, HistogramRequest, InspectRequest, MigrateRequest, OptimiseRequest,
-    PercentileRequest, QueryRequest, RemoteCacheRequest, RepairRequest, Taco3Request, ValidateRequest,
+    DescribeRequest, EditRequest, ExportRequest, ExtendRequest, ExtensionsRequest, HistogramRequest, InspectRequest,
+    MigrateRequest, OptimiseRequest, PercentileRequest, QueryRequest, RemoteCacheRequest, RepairRequest, RulesRequest,
+    Taco3Request, ValidateRequest,
 };
+use crate::consent;
 use crate::container::Built;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::extensions::not_agreed;
 use crate::jobs::JobContext;
+use crate::model::is_remote;
+use crate::text::PrintableLine;
 
 /// How an operation uses a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,15 +42,31 @@ pub enum PathUse {
 pub type PathVisitor<'a> = dyn FnMut(PathUse, &mut PathBuf) + 'a;
 
 /// The request of an operation.
-pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + Send + 'static {
+pub trait Operation: Clone + Debug + PartialEq + Serialize + DeserializeOwned + JsonSchema + Send + 'static {
     /// What it ends in.
     type Output: OperationOutput;
+
+    /// True when no request of this type changes a file.
+    const READ_ONLY: bool = false;
 
     /// Label of its job, in the interface language.
     fn label(&self) -> String;
 
     /// Visits every path that the request names, so that callers can resolve relative ones and list what is written.
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>);
+
+    /// The paths that files of the request name: the inputs and the output of a plan.
+    ///
+    /// # Errors
+    /// When such a file can't be read.
+    fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+        Ok(Vec::new())
+    }
+
+    /// True when this request changes no file.
+    fn is_read_only(&self) -> bool {
+        Self::READ_ONLY
+    }
 
     /// The external programs that it starts, with their arguments. A session starts none that the user has not agreed to.
     fn programs(&self) -> Vec<Vec<String>> {
@@ -81,23 +104,28 @@ pub trait OperationOutput: Debug + Send + 'static {
 
 /// Declares [`AnyOperation`] and [`AnyOutput`]: the name in scripts, the variant, the request.
 macro_rules! operations {
-    ($($(#[$doc:meta])* $name:literal => $variant:ident($request:ty),)*) => {
+    ($($(#[doc = $doc:literal])* $name:literal => $variant:ident($request:ty),)*) => {
         /// One of all operations.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "command")]
         pub enum AnyOperation {
-            $($(#[$doc])* #[serde(rename = $name)] $variant(Box<$request>),)*
+            $($(#[doc = $doc])* #[serde(rename = $name)] $variant(Box<$request>),)*
         }
 
         /// The output of one of all operations.
         #[derive(Debug)]
         pub enum AnyOutput {
-            $($(#[$doc])* $variant(Box<<$request as Operation>::Output>),)*
+            $($(#[doc = $doc])* $variant(Box<<$request as Operation>::Output>),)*
         }
 
         impl AnyOperation {
             /// The names in scripts.
             pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Name, purpose and request of each operation, in the order of the list.
+            pub fn descriptions() -> Vec<OperationDescription> {
+                vec![$(OperationDescription::of::<$request>($name, concat!($($doc),*)),)*]
+            }
 
             /// The name in scripts.
             pub fn name(&self) -> &'static str {
@@ -117,6 +145,23 @@ macro_rules! operations {
             pub fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
                 match self {
                     $(Self::$variant(request) => request.visit_paths(visit),)*
+                }
+            }
+
+            /// [`Operation::paths_in_files`].
+            ///
+            /// # Errors
+            /// Those of the operation.
+            pub fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+                match self {
+                    $(Self::$variant(request) => request.paths_in_files(),)*
+                }
+            }
+
+            /// [`Operation::is_read_only`].
+            pub fn is_read_only(&self) -> bool {
+                match self {
+                    $(Self::$variant(request) => request.is_read_only(),)*
                 }
             }
 
@@ -208,9 +253,84 @@ operations! {
     "finish_plan" => FinishPlan(FinishRequest),
     /// The size of the remote cache, which is cleared where the request says so.
     "remote_cache" => RemoteCache(RemoteCacheRequest),
+    /// The extensions with their options.
+    "extensions" => Extensions(ExtensionsRequest),
+    /// The rules that datasets are checked against.
+    "rules" => Rules(RulesRequest),
+}
+
+/// An operation as other programs see it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OperationDescription {
+    /// The name in scripts.
+    pub name: &'static str,
+    /// What the operation makes or reports: one or two sentences.
+    pub purpose: &'static str,
+    /// True when no request changes a file.
+    pub read_only: bool,
+    /// JSON Schema (draft 2020-12) of the request.
+    pub request: Json,
+}
+
+impl OperationDescription {
+    fn of<O: Operation>(name: &'static str, purpose: &'static str) -> Self {
+        Self { name, purpose: purpose.trim(), read_only: O::READ_ONLY, request: request_schema::<O>() }
+    }
 }
 
 impl AnyOperation {
+    /// The operation of this name with this request, a JSON object.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] for a name that no operation has, and for a request that is not one of the operation: fields that
+    /// it does not have, lacks, or has with another type.
+    pub fn from_request(name: &str, request: Json) -> Result<Self> {
+        let Some(description) = Self::descriptions().into_iter().find(|description| description.name == name) else {
+            let error = Error::usage(format!("there is no operation {}", name.printable_line()));
+            return Err(error.hint(format!("the operations are {}", Self::NAMES.join(", "))));
+        };
+        let Json::Object(mut fields) = request else {
+            return Err(Error::usage(format!("the request of {name} is a JSON object")));
+        };
+        refuse_unknown_fields(name, &description.request, &fields)?;
+        fields.insert("command".into(), name.into());
+        serde_json::from_value(Json::Object(fields))
+            .map_err(|error| Error::usage(format!("the request of {name} can't be read")).because(error))
+    }
+
+    /// All paths that it names, with those in files that it reads the request from, such as a plan.
+    ///
+    /// # Errors
+    /// Those of [`Operation::paths_in_files`].
+    pub fn paths(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+        let mut paths = self.paths_in_files()?;
+        self.clone().visit_paths(&mut |path_use, path| paths.push((path_use, path.clone())));
+        Ok(paths)
+    }
+
+    /// The programs that the user of this session has not agreed to, with their arguments.
+    pub fn programs_without_consent(&self) -> Vec<Vec<String>> {
+        self.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
+    }
+
+    /// Refuses to start programs, or to write to another machine, without the user's consent.
+    ///
+    /// # Errors
+    /// [`crate::error::Kind::Usage`] with each program and its arguments, or the address.
+    pub fn need_consent(&self) -> Result<()> {
+        let programs = self.programs_without_consent();
+        if !programs.is_empty() {
+            return Err(not_agreed(&programs));
+        }
+        match self.targets().into_iter().find(|target| is_remote(target)) {
+            Some(target) if !consent::allows_connect() => {
+                let error = Error::usage("this writes to another machine, which you have not agreed to").at_path(&target);
+                Err(error.hint("if you trust the address, run it again with --allow-connect"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The files and folders that it writes, as far as it names them.
     pub fn targets(&self) -> Vec<PathBuf> {
         let mut targets = Vec::new();

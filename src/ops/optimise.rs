@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -40,7 +41,7 @@ const OF_BYTES: [(&str, &str); 2] = [("taco:header", "tacotiff"), (HASH_COLUMN, 
 ///
 /// # Errors
 /// When GDAL lacks what TOGs need, when the only raster fails, and for outputs that exist or can't be written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OptimiseRequest {
     /// A raster, a folder, or a dataset of any generation.
     pub input: PathBuf,

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -22,7 +23,7 @@ use crate::raster::{self, RasterSource, ReadRequest, Resampling, Window};
 ///
 /// # Errors
 /// For a tortilla without histograms, a selection without samples, scales that differ, and percentages beyond 0 to 100.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PercentileRequest {
     /// The tortilla of histograms.
     pub input: PathBuf,
@@ -140,6 +141,7 @@ impl OperationOutput for Percentiles {
 
 impl Operation for PercentileRequest {
     type Output = Percentiles;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         tr!("Read the histograms").into()

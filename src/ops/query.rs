@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -16,7 +17,7 @@ use crate::query::{self, Query, QueryResult};
 ///
 /// # Errors
 /// Those of opening the dataset and of the query.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct QueryRequest {
     /// The dataset.
@@ -37,6 +38,7 @@ impl QueryRequest {
 
 impl Operation for QueryRequest {
     type Output = QueryResult;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         tr!("Run the query").into()

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -11,7 +12,7 @@ use crate::jobs::JobContext;
 use crate::remote::{self, CacheState};
 
 /// Measures the cache of remote files, or clears it. Plain data. Files in use stay.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemoteCacheRequest {
     /// True clears the cache.
     pub clear: bool,
@@ -22,6 +23,10 @@ impl Operation for RemoteCacheRequest {
 
     fn label(&self) -> String {
         if self.clear { tr!("Empty the cache of remote files").into() } else { tr!("Measure the cache of remote files").into() }
+    }
+
+    fn is_read_only(&self) -> bool {
+        !self.clear
     }
 
     fn visit_paths(&mut self, _visit: &mut PathVisitor<'_>) {}

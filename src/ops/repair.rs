@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, RecordBatch};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -73,7 +74,7 @@ impl OperationOutput for Repaired {
 ///
 /// # Errors
 /// For damaged data, a tree that can't be laid out, other generations, and files that can't be written. Then nothing is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RepairRequest {
     /// The dataset.
     pub input: PathBuf,

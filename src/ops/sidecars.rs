@@ -15,7 +15,7 @@ use crate::raster::{
 };
 
 /// What is done with sidecars ([`crate::raster::Sidecar`]).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sidecars {
     /// They are left out, and listed.

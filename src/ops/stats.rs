@@ -19,7 +19,7 @@ use crate::raster::{self, RasterSource};
 use crate::table::LevelTable;
 
 /// Which samples, and whether to read their pixels.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatsRequest {
     /// The level, from 0; without it, the first level with statistics (the deepest one for pixels).
@@ -46,7 +46,7 @@ pub struct StatsRequest {
 ///
 /// # Errors
 /// Those of opening the dataset and of [`pooled_statistics`].
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct DatasetStatsRequest {
     /// The dataset.
@@ -60,6 +60,7 @@ pub struct DatasetStatsRequest {
 
 impl Operation for DatasetStatsRequest {
     type Output = PooledReport;
+    const READ_ONLY: bool = true;
 
     fn label(&self) -> String {
         tr!("Pool statistics").into()

@@ -20,7 +20,7 @@ const GDAL_NEEDED: (u32, u32) = (3, 11);
 pub const TOG_BLOCK_STEP: u32 = 16;
 
 /// Parameters that the specification leaves open.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct TogOptions {
     /// Columns and rows of a tile: a multiple of 16, up to 4096.
     #[serde(default = "usual_block")]

@@ -43,7 +43,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use crate::consent;
 use crate::container::{ContainerReader, OpenOptions};
 use crate::error::{Error, Result};
 use crate::extensions::not_agreed;
@@ -320,7 +319,7 @@ impl Studio {
         match command {
             Command::Extend { calls, .. } => crate::extensions::programs_in(calls),
             Command::PlanDraft { request } if request.recipe => self.programs_of(&Command::RunRecipe),
-            Command::Operate(operation) => programs_without_consent(operation),
+            Command::Operate(operation) => operation.programs_without_consent(),
             Command::RunRecipe => match &self.document {
                 Some(Document::Draft(draft)) => crate::extensions::programs_in(&draft.recipe),
                 _ => Vec::new(),
@@ -398,7 +397,7 @@ impl Studio {
     }
 
     fn operate(&mut self, operation: AnyOperation) -> Result<Outcome> {
-        let programs = programs_without_consent(&operation);
+        let programs = operation.programs_without_consent();
         if !programs.is_empty() {
             return Err(not_agreed(&programs));
         }
@@ -504,9 +503,4 @@ impl Studio {
     pub fn set_live_check(&mut self, on: bool) {
         self.checks_by_itself = on;
     }
-}
-
-/// The programs of an operation that the user of this session has not agreed to, with their arguments.
-fn programs_without_consent(operation: &AnyOperation) -> Vec<Vec<String>> {
-    operation.programs().into_iter().filter(|program| !consent::allows_program(program)).collect()
 }

@@ -5,7 +5,7 @@ use parquet::basic::{Compression as Codec, GzipLevel, ZstdLevel};
 use crate::error::{Error, Result};
 
 /// Compression codec of the pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
     /// Zstandard, as the Python tools use.
@@ -45,7 +45,7 @@ impl Compression {
 }
 
 /// Parquet settings of level tables.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct ParquetOptions {
     /// Codec.

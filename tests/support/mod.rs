@@ -104,6 +104,11 @@ impl Workspace {
         self.script(&other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues"), script, arguments)
     }
 
+    /// The same with the Python that has a client of the Model Context Protocol.
+    pub fn agents_python<S: AsRef<std::ffi::OsStr>>(&self, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
+        self.script(&other_python("TACO_STUDIO_PYTHON_AGENTS", "venv-agents"), script, arguments)
+    }
+
     fn script<S: AsRef<std::ffi::OsStr>>(&self, python: &Path, script: &str, arguments: impl IntoIterator<Item = S>) -> Ran {
         self.run(interop_command(python, script, arguments))
     }

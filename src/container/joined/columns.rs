@@ -9,7 +9,7 @@ use crate::model::dtype_name;
 use crate::table::exact_type;
 
 /// How columns that not every dataset has are combined.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum JoinMode {
     /// Drop them, and columns whose types have no common type.

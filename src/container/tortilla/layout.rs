@@ -39,7 +39,7 @@ pub enum TortillaItem {
 }
 
 /// Target and settings of a write.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct TortillaOptions {
     /// The file to create. For parts, the name without numbers: `name.tortilla` gives `name.0000.part.tortilla`.
     pub target: PathBuf,

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use crate::error::{Error, Result};
 
 /// What the folders of one depth say.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FolderRole {
     /// Nothing.
@@ -39,7 +39,7 @@ pub enum FolderRole {
 }
 
 /// What the stems of files say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NameRole {
     /// The root.
@@ -53,7 +53,7 @@ pub enum NameRole {
 }
 
 /// How paths are read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LayoutReading {
     /// By depth, from the folder that holds the dataset.

@@ -4,8 +4,9 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
-use super::{CollectionFields, nearest, options};
+use super::{CollectionFields, options};
 use crate::error::{Error, Result};
+use crate::text::nearest;
 
 /// CSV columns: sensor, name, index, common_name, description, unit, center_wavelength_nm, full_width_half_max_nm. The unit is that of
 /// calibrated values: reflectance (a ratio) of bands that see sunlight, kelvin (brightness temperature) of thermal bands.

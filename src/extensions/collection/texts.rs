@@ -3,8 +3,9 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{CollectionFields, nearest};
+use super::CollectionFields;
 use crate::error::{Error, Result};
+use crate::text::nearest;
 
 /// The strategies of the specification.
 pub const STRATEGIES: [&str; 6] = ["random", "stratified", "manual", "other", "none", "unknown"];

@@ -31,7 +31,7 @@ const KEYS_NAMED: usize = 20;
 const ASKED_AT_ONCE: usize = 256;
 
 /// Which items and assets of a catalogue become samples.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct CatalogueChoice {
     /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither thumbnails nor metadata.
     #[serde(default)]

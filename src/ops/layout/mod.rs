@@ -9,6 +9,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::datatypes::DataType;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::lists::{JoinedList, RootNames, join_lists};
@@ -25,7 +26,7 @@ use crate::model::{AssetPath, Dataset, FieldSpec, Sample, Tortilla, Value, is_re
 use crate::ops::import::Imported;
 
 /// How the files of a folder are arranged. In JSON a word or pattern as on the command line, or a reading.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "serde_json::Value")]
 pub enum LayoutChoice {
     /// As their names say.

@@ -9,6 +9,7 @@ use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, UInt32Array};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Schema};
 use bytes::Bytes;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -31,7 +32,7 @@ const FIXED: [&str; 3] = ["tortilla:id", "tortilla:offset", "tortilla:length"];
 const FORMAT: &str = "tortilla:file_format";
 
 /// Generation to write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Generation {
     /// Without a collection.
@@ -44,7 +45,7 @@ pub enum Generation {
 ///
 /// # Errors
 /// For a dataset of another generation, a table or collection that does not fit, and files that can't be read or written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EditRequest {
     /// A TORTILLA or TACO, or all parts of one.
     pub input: PathBuf,

@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use arrow::array::{Array, RecordBatch, StringArray, StringBuilder, UInt32Array};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
@@ -49,7 +50,7 @@ use crate::validate;
 ///
 /// # Errors
 /// For a selection without samples, missing parts, and files that can't be read or written. Then nothing is written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompileRequest {
     /// The dataset, of any generation.
     pub input: PathBuf,

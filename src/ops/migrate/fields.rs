@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{Array, ArrayRef, AsArray, BinaryBuilder, RecordBatch, TimestampMicrosecondArray};
 use arrow::compute::cast;
 use arrow::datatypes::{DataType, Field, Float64Type, TimeUnit};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::container::name_in_file;
@@ -56,7 +57,7 @@ pub struct FieldMapping {
 }
 
 /// A person's choice for a column: another name, or none.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FieldChoice {
     /// Only on this level; on all when absent.
     #[serde(default)]

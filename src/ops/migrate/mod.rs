@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray, UInt32Array};
 use arrow::datatypes::{DataType, Field, Schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
@@ -37,7 +38,7 @@ use crate::validate;
 ///
 /// # Errors
 /// For a dataset of 2.0, wrong choices, missing parts, and files that can't be read or written.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrateRequest {
     /// The dataset: TORTILLA 0.5, TACO 0.2, parts of one, an early 2.0, or TACO 3.
     pub input: PathBuf,
@@ -175,6 +176,10 @@ impl Operation for MigrateRequest {
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.input);
         self.options.iter_mut().for_each(|options| visit(PathUse::Write, &mut options.target));
+    }
+
+    fn is_read_only(&self) -> bool {
+        self.options.is_none()
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Migrated> {

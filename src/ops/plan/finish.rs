@@ -25,7 +25,7 @@ use crate::ops::stats::{StatsRequest, pooled_statistics};
 /// # Errors
 /// When parts are missing or changed, with the reason why they failed; those of [`write_indexes`]; and a dataset that differs from the
 /// plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct FinishRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
@@ -44,6 +44,10 @@ impl Operation for FinishRequest {
     /// The plan names the dataset.
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.folder);
+    }
+
+    fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+        Plan::paths_in(&self.folder)
     }
 
     fn run(&self, ctx: &JobContext) -> Result<Finished> {

@@ -43,6 +43,7 @@ use crate::container::{Format, OnDamage, Parts, read_json_document, write_docume
 use crate::error::{Error, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{FieldSpec, PitSchema, Stamp, is_remote};
+use crate::ops::operation::PathUse;
 use crate::table::ParquetOptions;
 
 /// Version of the plan's format; newer plans are refused.
@@ -238,6 +239,16 @@ impl Plan {
     /// Path of the whole dataset; parts and indexes are written to its folder.
     pub fn dataset_in(&self, folder: &Path) -> PathBuf {
         if is_remote(&self.dataset) { self.dataset.clone() } else { folder.join(&self.dataset) }
+    }
+
+    /// The inputs and the dataset of the plan in `folder`, and its folder, in which results are written.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub fn paths_in(folder: &Path) -> Result<Vec<(PathUse, PathBuf)>> {
+        let plan = Self::read(folder)?;
+        let written = [plan.dataset_in(folder), folder.to_owned()].map(|path| (PathUse::Write, path));
+        Ok(plan.inputs.into_iter().map(|input| (PathUse::Read, input.path)).chain(written).collect())
     }
 
     /// Path of a part.

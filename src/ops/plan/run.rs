@@ -25,7 +25,7 @@ use crate::validate;
 /// # Errors
 /// When the plan is damaged, a source has changed or can't be read, a sample breaks a rule, or the output can't be written. The
 /// reason is recorded in the folder of the plan.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct RunRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
@@ -68,6 +68,11 @@ impl Operation for RunRequest {
     /// The plan names the output.
     fn visit_paths(&mut self, visit: &mut PathVisitor<'_>) {
         visit(PathUse::Read, &mut self.folder);
+    }
+
+    fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+        let relocated = self.relocate.iter().map(|(_, here)| (PathUse::Read, here.clone()));
+        Ok(Plan::paths_in(&self.folder)?.into_iter().chain(relocated).collect())
     }
 
     fn run(&self, ctx: &JobContext) -> Result<PartRun> {

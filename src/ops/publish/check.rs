@@ -1,9 +1,10 @@
 //! Checks before a publication: subject, outcome, and where to correct the cause. Plain data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Subject of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
     /// Rules of the official tools.

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
@@ -10,7 +11,7 @@ use crate::folders::settings_file;
 use crate::model::{Address, Scheme};
 
 /// Prices and limits set by the user, in US dollars; unset ones are those of the store ([`StoreRates::of`]).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Prices {
     /// Storage of 1 GB (10⁹ bytes) for a month.

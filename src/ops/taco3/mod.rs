@@ -19,6 +19,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt32Array
 use arrow::compute::{take, take_record_batch};
 use arrow::datatypes::{DataType, Field, Schema};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 
@@ -53,7 +54,7 @@ const LIBRARY_SECONDS: f64 = 86_400.0;
 /// # Errors
 /// For a dataset of TACO 3, missing parts, files that cannot be read or written, and a library that is not installed or refuses the
 /// dataset; the folder stays then.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Taco3Request {
     /// The dataset: 2.0, TACO 0.2 or TORTILLA 0.5.
     pub input: PathBuf,
@@ -81,7 +82,7 @@ pub struct Taco3Request {
 }
 
 /// A run of the official library.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LibraryRun {
     /// The dataset that it writes: a ZIP for a name that ends in .zip, else a folder.
     pub output: PathBuf,

@@ -15,11 +15,12 @@ use serde_json::{Value as Json, json};
 
 use super::{FinishRequest, Finished, PartStatus, Plan, PlanStatus, plan_status, read_json};
 use crate::error::{Error, IoContext, Kind, Result};
+use crate::folders;
 use crate::jobs::JobContext;
 use crate::ops::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 
 /// Engine that builds the parts.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Engine {
     /// Processes on this machine.
@@ -45,7 +46,7 @@ impl Engine {
 }
 
 /// How jobs of Slurm are submitted.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(default)]
 pub struct SlurmOptions {
     /// Maximum number of array tasks that run at once; unlimited when absent.
@@ -61,7 +62,7 @@ pub struct SlurmOptions {
 }
 
 /// How Dask is reached.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct DaskOptions {
     /// Address of the scheduler, as `tcp://host:8786`.
     pub scheduler: String,
@@ -75,7 +76,7 @@ pub struct DaskOptions {
 /// # Errors
 /// When the plan can't be read, the engine can't be started, or finishing fails. A failed part is no error; it is in
 /// [`Submitted::status`].
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct SubmitRequest {
     /// The folder of the plan.
     pub folder: PathBuf,
@@ -142,6 +143,11 @@ impl Operation for SubmitRequest {
         visit(PathUse::Read, &mut self.folder);
     }
 
+    fn paths_in_files(&self) -> Result<Vec<(PathUse, PathBuf)>> {
+        let relocated = self.relocate.iter().map(|(_, here)| (PathUse::Read, here.clone()));
+        Ok(Plan::paths_in(&self.folder)?.into_iter().chain(relocated).collect())
+    }
+
     /// Programs that start on this machine or on workers; this executable itself is not listed.
     fn programs(&self) -> Vec<Vec<String>> {
         let named = self.program.iter().map(|program| vec![program.display().to_string()]);
@@ -200,7 +206,7 @@ impl SubmitRequest {
     fn program(&self) -> Result<PathBuf> {
         match &self.program {
             Some(program) => Ok(program.clone()),
-            None => std::env::current_exe().map_err(|error| {
+            None => folders::own_program().map_err(|error| {
                 Error::new(Kind::Io, "the path of this program is unknown").because(error).hint("name it with --program")
             }),
         }

@@ -1,0 +1,75 @@
+//! The Python module, held against pyarrow, pandas, polars and rasterio, and the program that it is.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::{Workspace, fixtures, nested_scenes, project_folder, python, tests_folder};
+
+/// The folder for PYTHONPATH: the package of `packaging/python` with the module that `packaging/test` builds.
+fn package(workspace: &Workspace) -> PathBuf {
+    let built = Path::new(env!("CARGO_BIN_EXE_taco-studio")).with_file_name("lib_taco_studio.so");
+    assert!(built.exists(), "{} is not there: ./packaging/test builds it", built.display());
+    let folder = workspace.path("python");
+    crate::support::copy_folder(&project_folder().join("packaging/python/taco_studio"), &folder.join("taco_studio"));
+    std::os::unix::fs::symlink(built, folder.join("taco_studio/_taco_studio.abi3.so")).expect("is made");
+    folder
+}
+
+/// The datasets of the official tools, of each generation.
+fn golden_datasets() -> Vec<PathBuf> {
+    let named = |folder: PathBuf| -> Vec<PathBuf> {
+        let text = std::fs::read_to_string(folder.join("expected.json")).expect("is there");
+        let expected: Value = serde_json::from_str(&text).expect("is JSON");
+        expected.as_object().expect("an object").keys().map(|name| folder.join(name)).filter(|path| path.exists()).collect()
+    };
+    fixtures("golden", "TACO_STUDIO_GOLDEN").into_iter().flat_map(named).collect()
+}
+
+#[test]
+fn the_module_gives_the_values_that_the_readers_of_python_give() {
+    let workspace = Workspace::new();
+    nested_scenes(&workspace, 3);
+    let mut command = Command::new(python());
+    command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_module.py"));
+    command.arg(workspace.path(".")).args(golden_datasets()).env("PYTHONPATH", package(&workspace));
+    let ran = workspace.run(command).expect_code(0);
+    let seen: Value = ran.json();
+    assert!(seen["datasets"].as_u64() > Some(3) && seen["files"].as_u64() > Some(20), "{seen}");
+}
+
+#[test]
+fn the_stubs_are_those_of_the_classes_and_of_the_operations() {
+    let workspace = Workspace::new();
+    let mut command = Command::new(python());
+    command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_stubs.py"));
+    command.env("PYTHONPATH", package(&workspace));
+    let wanted = workspace.run(command).expect_code(0).stdout;
+    let path = project_folder().join("packaging/python/taco_studio/__init__.pyi");
+    if std::env::var_os("TACO_STUDIO_WRITE_REFERENCE").is_some() {
+        std::fs::write(&path, &wanted).expect("writes");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    let first = found.lines().zip(wanted.lines()).find(|(found, wanted)| found != wanted);
+    assert!(
+        found == wanted,
+        "__init__.pyi is stale: TACO_STUDIO_WRITE_REFERENCE=1 writes it. The first line that differs: {first:?}"
+    );
+}
+
+#[test]
+fn the_module_is_the_program_too() {
+    let workspace = Workspace::new();
+    let package = package(&workspace);
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(python());
+        command.args(["-m", "taco_studio"]).args(arguments).env("PYTHONPATH", &package);
+        workspace.run(command)
+    };
+    let version = run(&["--version"]).expect_code(0);
+    assert_eq!(version.stdout.trim(), format!("taco-studio {}", env!("CARGO_PKG_VERSION")));
+    run(&["sample", "made"]).expect_code(0);
+    run(&["validate", "made/sample.tacozip"]).expect_code(0);
+    run(&["inspect", "none.tacozip"]).expect_code(2);
+}
