@@ -3,17 +3,23 @@
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use image::codecs::png::PngEncoder;
+use image::{ExtendedColorType, ImageEncoder};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Value as Json, json};
 
 use crate::container::{self, ContainerReader, OnDamage, OpenOptions, stream_asset};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{SampleKind, SamplePath, Skeleton, is_padding};
-use crate::ops::{AnyOperation, Inspected, OperationOutput, lazy_tables};
+use crate::ops::{AnyOperation, Inspected, OperationOutput, lazy_tables, map_of_dataset};
 use crate::query::{self, Query};
-use crate::raster::{BandIndex, RasterInfo, ReadRequest, Resampling, Samples, Window, describe, read_window};
+use crate::raster::{
+    self, BandIndex, PreviewRequest, RasterInfo, ReadRequest, Resampling, Samples, Window, describe, preview, read_window,
+};
 use crate::remote;
 use crate::table::LevelTable;
 
@@ -22,11 +28,55 @@ use crate::table::LevelTable;
 /// # Errors
 /// Those of [`AnyOperation::from_request`] and of the operation, and of programs and addresses without the user's consent.
 pub fn operate(name: &str, request: Json, ctx: &JobContext) -> Result<Json> {
+    expect_engine()?;
     let mut operation = AnyOperation::from_request(name, request)?;
     operation.visit_paths(&mut |_, path| *path = admitted(path));
     operation.need_consent()?;
     let output = operation.run(ctx)?;
     Ok(json!({ "summary": output.summary(), "sound": output.is_sound(), "output": output.to_json() }))
+}
+
+/// Set in a process that was forked from one that used this library.
+static IS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Prepares a forked process to open datasets and to read samples, for which it starts threads of its own. Datasets of the process that
+/// it was forked from are opened again. Queries and operations are refused, as the query engine can't start its threads a second time.
+pub fn after_fork() {
+    IS_FORKED.store(true, Ordering::SeqCst);
+    remote::forget_after_fork();
+    raster::forget_idle();
+}
+
+/// Refuses what needs the query engine in a forked process.
+fn expect_engine() -> Result<()> {
+    if !IS_FORKED.load(Ordering::SeqCst) {
+        return Ok(());
+    }
+    let error = Error::unsupported("queries and operations don't work in a forked process, because threads are not forked");
+    Err(error.hint("start processes with multiprocessing.get_context(\"spawn\"), or query before the process is forked"))
+}
+
+/// Runs `work` where parallel loops have threads: in a forked process in a pool of its own.
+fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
+    static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
+    if !IS_FORKED.load(Ordering::SeqCst) {
+        return work();
+    }
+    let process = std::process::id();
+    let pool = {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        match pool.as_ref() {
+            Some((owner, pool)) if *owner == process => pool.clone(),
+            _ => {
+                let made = ThreadPoolBuilder::new().build();
+                let made = Arc::new(made.map_err(|error| Error::internal("threads can't be started").because(error))?);
+                // The pool of the process above is not freed, which would wait for its threads.
+                std::mem::forget(pool.replace((process, made.clone())));
+                made
+            }
+        }
+    };
+    pool.install(work)
 }
 
 /// A dataset that is open to be read.
@@ -86,9 +136,11 @@ impl DatasetHandle {
     pub fn open(path: &Path, options: &OpenOptions, ctx: &JobContext) -> Result<Self> {
         let mut options = options.clone();
         options.paths_mut().for_each(|path| *path = admitted(path));
-        let reader = container::open_with(&admitted(path), &options, ctx)?;
-        let tree = reader.levels().skeleton(ctx)?;
-        Ok(Self { reader, tree })
+        with_threads(|| {
+            let reader = container::open_with(&admitted(path), &options, ctx)?;
+            let tree = reader.levels().skeleton(ctx)?;
+            Ok(Self { reader, tree })
+        })
     }
 
     /// Path, format, levels with their columns, collection and notes, as `inspect` prints them with `--json`.
@@ -110,7 +162,7 @@ impl DatasetHandle {
             let error = Error::usage(format!("there is no level {level}")).at_path(&self.reader.info().path);
             return Err(error.hint(format!("the dataset has {} levels, counted from 0", self.levels())));
         }
-        self.reader.levels().table(level, ctx)
+        with_threads(|| self.reader.levels().table(level, ctx))
     }
 
     /// The rows of a query over the tables `data`, `level0`, `level1`, …
@@ -118,6 +170,7 @@ impl DatasetHandle {
     /// # Errors
     /// Those of [`query::run`].
     pub fn query(&self, query: &Query, ctx: &JobContext) -> Result<Arc<LevelTable>> {
+        expect_engine()?;
         Ok(query::run(&lazy_tables(&self.reader), query, ctx)?.table)
     }
 
@@ -174,12 +227,14 @@ impl DatasetHandle {
     pub fn read(&self, sample: SampleRow, ctx: &JobContext) -> Result<Vec<u8>> {
         self.expect_file(sample)?;
         let (asset, size) = self.reader.asset(sample.level, sample.row)?;
-        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-        stream_asset(&asset, OnDamage::Stop, ctx, &mut |chunk| {
-            bytes.extend_from_slice(chunk);
-            Ok(())
-        })?;
-        Ok(bytes)
+        with_threads(|| {
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+            stream_asset(&asset, OnDamage::Stop, ctx, &mut |chunk| {
+                bytes.extend_from_slice(chunk);
+                Ok(())
+            })?;
+            Ok(bytes)
+        })
     }
 
     /// Driver, size, bands and place of the raster in a FILE.
@@ -189,6 +244,32 @@ impl DatasetHandle {
     pub fn raster_info(&self, sample: SampleRow) -> Result<Arc<RasterInfo>> {
         self.expect_file(sample)?;
         describe(&self.reader.raster(sample.level, sample.row)?.0)
+    }
+
+    /// The map of the dataset as an SVG image; `None` without locations.
+    ///
+    /// # Errors
+    /// When the metadata can't be read.
+    pub fn map(&self, ctx: &JobContext) -> Result<Option<String>> {
+        with_threads(|| map_of_dataset(self.reader.as_ref(), ctx))
+    }
+
+    /// A picture of the raster in a FILE as PNG: the bands, stretch and colours that the window chooses by itself, in at most `side`
+    /// columns and rows.
+    ///
+    /// # Errors
+    /// For a FOLDER, for a file that is no raster, and those of [`preview`].
+    pub fn picture(&self, sample: SampleRow, side: usize, ctx: &JobContext) -> Result<Vec<u8>> {
+        self.expect_file(sample)?;
+        let source = self.reader.raster(sample.level, sample.row)?.0;
+        let image = with_threads(|| preview(&PreviewRequest::new(source, (side.max(1), side.max(1))), ctx))?.rgba;
+        let failed = |error| Error::internal("the picture can't be written").because(error);
+        let side_of = |side: usize| u32::try_from(side).map_err(|error| Error::too_large("the picture is too wide").because(error));
+        let mut bytes = Vec::new();
+        PngEncoder::new(&mut bytes)
+            .write_image(&image.data, side_of(image.width)?, side_of(image.height)?, ExtendedColorType::Rgba8)
+            .map_err(failed)?;
+        Ok(bytes)
     }
 
     /// Pixels of the raster in a FILE.
@@ -217,7 +298,7 @@ impl DatasetHandle {
         }
         let [width, height] = request.size.unwrap_or([window.width, window.height]);
         let read = ReadRequest { window, out: (width, height), bands, resampling: request.resampling };
-        let pixels = read_window(&source, &read, ctx)?;
+        let pixels = with_threads(|| read_window(&source, &read, ctx))?;
         let mut array = PixelArray { shape: [pixels.bands.len(), height, width], dtype: c"uint8", bytes: Vec::new(), valid: None };
         let masked = pixels.bands.iter().any(|band| band.valid.is_some());
         let dtypes: Vec<&CStr> = pixels.bands.iter().map(|band| dtype_of(&band.samples)).collect();

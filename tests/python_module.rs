@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Workspace, fixtures, nested_scenes, project_folder, python, tests_folder};
+use crate::support::{Server, Workspace, fixtures, nested_scenes, project_folder, python, tests_folder};
 
 /// The folder for PYTHONPATH: the package of `packaging/python` with the module that `packaging/test` builds.
 fn package(workspace: &Workspace) -> PathBuf {
@@ -33,10 +33,26 @@ fn the_module_gives_the_values_that_the_readers_of_python_give() {
     nested_scenes(&workspace, 3);
     let mut command = Command::new(python());
     command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_module.py"));
-    command.arg(workspace.path(".")).args(golden_datasets()).env("PYTHONPATH", package(&workspace));
+    let server = Server::of(&workspace.path("."));
+    command.arg(workspace.path(".")).arg(server.url("made.tacozip")).args(golden_datasets()).env("PYTHONPATH", package(&workspace));
     let ran = workspace.run(command).expect_code(0);
     let seen: Value = ran.json();
     assert!(seen["datasets"].as_u64() > Some(3) && seen["files"].as_u64() > Some(20), "{seen}");
+}
+
+#[test]
+fn the_code_of_the_document_runs() {
+    let workspace = Workspace::new();
+    workspace.studio(["sample", "made"]).expect_code(0);
+    let text = std::fs::read_to_string(project_folder().join("docs/PYTHON.md")).expect("is there");
+    let blocks = text.split("```python\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let code: Vec<&str> = blocks.collect();
+    assert_eq!(code.len(), 4);
+    let script = workspace.write("document.py", code.concat());
+    let mut command = Command::new(python());
+    command.arg(tests_folder().join("interop/run.py")).arg(script).env("PYTHONPATH", package(&workspace));
+    let ran = workspace.run(command).expect_code(0);
+    assert!(ran.stdout.starts_with("24 ['danube_0001',") && ran.stdout.contains("True []"), "{}", ran.stdout);
 }
 
 #[test]

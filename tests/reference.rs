@@ -56,19 +56,19 @@ fn the_reference_of_operations_is_that_of_their_requests() {
     for OperationDescription { name, purpose, request, read_only } in AnyOperation::descriptions() {
         let note = if read_only { " It changes no file." } else { "" };
         text += &format!("## {name}\n\n{purpose}{note}\n\n");
-        text += &fields_of(&request, &request);
+        text += &fields_of(&request);
         text.push('\n');
     }
     let head = "# Shared objects\n\n";
     let mut shared = std::collections::BTreeMap::new();
     for description in AnyOperation::descriptions() {
         for (name, schema) in description.request["$defs"].as_object().into_iter().flatten() {
-            shared.insert(name.clone(), (schema.clone(), description.request.clone()));
+            shared.insert(name.clone(), schema.clone());
         }
     }
     text += head;
-    for (name, (schema, request)) in shared {
-        text += &format!("## {name}\n\n{}\n\n{}\n", one_line(&schema), fields_of(&schema, &request));
+    for (name, schema) in shared {
+        text += &format!("## {name}\n\n{}\n\n{}\n", one_line(&schema), fields_of(&schema));
     }
     compare("OPERATIONS.md", &format!("{}\n", text.trim_end()));
 }
@@ -80,7 +80,7 @@ fn one_line(schema: &Value) -> String {
 }
 
 /// A table of the fields of an object, or a list of the values of a choice.
-fn fields_of(schema: &Value, request: &Value) -> String {
+fn fields_of(schema: &Value) -> String {
     let mut text = String::new();
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let fields = schema["properties"].as_object().into_iter().flatten();
@@ -92,13 +92,13 @@ fn fields_of(schema: &Value, request: &Value) -> String {
             Value::String(text) if text.is_empty() => String::new(),
             value => format!("; otherwise `{value}`"),
         };
-        text += &format!("- `{name}` ({}{need}{usual}): {}\n", type_of(field, request), one_line(field));
+        text += &format!("- `{name}` ({}{need}{usual}): {}\n", type_of(field), one_line(field));
     }
     for part in ["oneOf", "anyOf", "allOf"].iter().filter_map(|keyword| schema[keyword].as_array()).flatten() {
         match (&part["const"], part["$ref"].as_str()) {
             (Value::String(value), _) => text += &format!("- `\"{value}\"`: {}\n", one_line(part)),
             (_, Some(place)) => text += &format!("- {}\n", linked(place)),
-            _ if part["properties"].is_object() => text += &fields_of(part, request),
+            _ if part["properties"].is_object() => text += &fields_of(part),
             _ => {}
         }
     }
@@ -109,20 +109,20 @@ fn fields_of(schema: &Value, request: &Value) -> String {
 }
 
 /// The type of a field in words.
-fn type_of(schema: &Value, request: &Value) -> String {
+fn type_of(schema: &Value) -> String {
     if let Some(place) = schema["$ref"].as_str() {
         return linked(place);
     }
     let parts = ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| schema[keyword].as_array());
     if let Some(parts) = parts {
-        let names: Vec<String> = parts.iter().map(|part| type_of(part, request)).filter(|name| name != "null").collect();
+        let names: Vec<String> = parts.iter().map(|part| type_of(part)).filter(|name| name != "null").collect();
         return names.join(" or ");
     }
     if let Some(value) = schema.get("const") {
         return format!("`{value}`");
     }
     let kind = |kind: &str| match kind {
-        "array" => format!("list of {}", schema.get("items").map_or("values".to_owned(), |items| type_of(items, request))),
+        "array" => format!("list of {}", schema.get("items").map_or("values".to_owned(), |items| type_of(items))),
         other => other.to_owned(),
     };
     match &schema["type"] {

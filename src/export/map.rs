@@ -4,7 +4,8 @@ use geo::{BoundingRect, Geometry};
 use serde_json::{Value as Json, json};
 
 use super::footprint::ItemFootprint;
-use super::{Described, footprint};
+use super::{Described, Facts, footprint};
+use crate::container::Assembly;
 use crate::error::Result;
 use crate::extensions::tortilla::countries::countries;
 use crate::footprint::{BoxOfDegrees, box_of_extent, box_polygon};
@@ -16,6 +17,25 @@ const SHOWN: usize = 1500;
 const LISTED: usize = 100;
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
+
+/// Style of the map, for the page or the image that has it.
+pub(super) const MAP_STYLE: &str = ".sea{fill:#dce5eb}.land{fill:#efede7;stroke:#b3b2aa;stroke-width:.5}\
+.grid{fill:none;stroke:#cbd6de;stroke-width:.5}svg text{font-size:9px;fill:#5f636b}\
+.samples{fill:#f0883a;fill-opacity:.35;stroke:#b4540c;stroke-width:.6}.file{fill:#1b5ca8;fill-opacity:.06;stroke:#1b5ca8}\
+.whole{fill:none;stroke:#b4540c;stroke-dasharray:4 3}";
+
+/// The map of a dataset as an SVG image of its own; `None` for a dataset without locations.
+///
+/// # Errors
+/// When the metadata can't be read.
+pub fn map_image(assembly: &Assembly, facts: &Facts, ctx: &JobContext) -> Result<Option<String>> {
+    let map = map_of(&Described::new(assembly, facts, ctx)?, ctx)?;
+    Ok(map.map(|map| {
+        let opened = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{HEIGHT}\" ");
+        let styled = map.svg.replacen("<svg ", &opened, 1);
+        styled.replacen('>', &format!("><style>{MAP_STYLE}</style>"), 1)
+    }))
+}
 
 /// The map of a dataset.
 pub(super) struct Map {

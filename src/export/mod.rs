@@ -16,6 +16,7 @@ mod stac;
 mod tests;
 
 pub(crate) use map::escaped;
+pub use map::map_image;
 
 pub use reader_code::python_code;
 

@@ -2,7 +2,7 @@
 
 use super::Described;
 use super::card::{Block, blocks};
-use super::map::escaped;
+use super::map::{MAP_STYLE, escaped};
 use crate::error::Result;
 use crate::jobs::JobContext;
 
@@ -34,7 +34,7 @@ pub(super) fn html(described: &Described<'_>, ctx: &JobContext) -> Result<String
     }
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width\">\n\
-         <title>{}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
+         <title>{}</title>\n<style>{STYLE}{MAP_STYLE}</style>\n</head>\n<body>\n{body}</body>\n</html>\n",
         escaped(described.title())
     ))
 }
@@ -43,10 +43,7 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;mar
 h1,h2,h3{line-height:1.25}.wide{overflow-x:auto}table{border-collapse:collapse}\
 th,td{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}th{background:#f5f5f2}\
 pre{background:#f4f4f4;padding:1rem;overflow-x:auto;white-space:pre-wrap}figure{margin:0}svg{width:100%;height:auto}\
-figcaption{color:#5f636b;font-size:.9rem}.sea{fill:#dce5eb}.land{fill:#efede7;stroke:#b3b2aa;stroke-width:.5}\
-.grid{fill:none;stroke:#cbd6de;stroke-width:.5}svg text{font-size:9px;fill:#5f636b}\
-.samples{fill:#f0883a;fill-opacity:.35;stroke:#b4540c;stroke-width:.6}.file{fill:#1b5ca8;fill-opacity:.06;stroke:#1b5ca8}\
-.whole{fill:none;stroke:#b4540c;stroke-dasharray:4 3}a{color:#1b5ca8}";
+figcaption{color:#5f636b;font-size:.9rem}a{color:#1b5ca8}";
 
 /// Escapes text and turns URLs into links.
 fn linked(text: &str) -> String {

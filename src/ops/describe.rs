@@ -64,6 +64,17 @@ pub fn describe_dataset(
     main.ok_or_else(|| Error::internal("a description without documents"))
 }
 
+/// The map of an opened dataset as an SVG image: outlines of its samples over the land; `None` without locations.
+///
+/// # Errors
+/// When the metadata can't be read, or the job is cancelled.
+pub fn map_of_dataset(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Option<String>> {
+    let assembly = assembly_of(reader, ctx)?;
+    let map = export::map_image(&assembly, &facts_of_info(reader), ctx)?;
+    reader.expect_unchanged()?;
+    Ok(map)
+}
+
 /// Passes the documents of a form to a sink, the main one first.
 fn describe_opened(
     (input, open): (&Path, &OpenOptions),

@@ -74,7 +74,7 @@ pub use consolidate::ConsolidateRequest;
 pub use convert::ConvertRequest;
 pub use copy_as::{copy_as, lacks_tables_for};
 pub use create::{CreateOutput, CreateRequest, warn_of_mended_names};
-pub use describe::{DescribeRequest, describe_dataset};
+pub use describe::{DescribeRequest, describe_dataset, map_of_dataset};
 pub use draft_of_assembly::draft_of_assembly;
 pub use edit::{DatasetEdit, EditWay, Edited, edit_dataset, plan_edit};
 pub use export_subset::{ExportRequest, RowChoice};

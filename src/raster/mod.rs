@@ -74,7 +74,7 @@ pub use names::claims_raster;
 pub use pixel_number::PixelNumber;
 pub use pixels::{BandPixels, ComplexPart, Pixels, ReadRequest, Resampling, Samples, read_window};
 pub use places::{AreaOfDegrees, AreaStatistic, PointSampling, attribute_at, raster_at, raster_in};
-pub use pool::{close_idle, describe, describe_variable};
+pub use pool::{close_idle, describe, describe_variable, forget_idle};
 pub use presets::{Preset, Role, SpectralIndex, band_of, indices_of};
 pub use preview::{PreviewImage, PreviewRequest, preview};
 pub use probe::{PixelValue, Probe, probe};

@@ -106,6 +106,11 @@ pub fn close_idle() {
     drop(closed);
 }
 
+/// Forgets the datasets of the process that this one was forked from, with which they share the positions in files. Nothing is closed.
+pub fn forget_idle() {
+    std::mem::forget(std::mem::take(&mut *idle()));
+}
+
 fn idle() -> MutexGuard<'static, Vec<Idle>> {
     IDLE.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -246,6 +246,14 @@ pub(super) fn bucket_for(address: &Address) -> Result<Arc<Bucket>> {
     Ok(if is_current { known.buckets.entry(name).or_insert(bucket).clone() } else { bucket })
 }
 
+/// Forgets the clients of the process that this one was forked from, whose connections are that process's. Nothing is freed.
+pub(super) fn forget_clients() {
+    if let Some(known) = known().as_mut() {
+        std::mem::forget(std::mem::take(&mut known.stores));
+        std::mem::forget(std::mem::take(&mut known.buckets));
+    }
+}
+
 /// A client for requests to `url` that we make ourselves.
 fn client_for(url: &str) -> std::result::Result<object_store::client::HttpClient, CredentialFault> {
     Ok(signing(url).connect(&options())?)

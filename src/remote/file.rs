@@ -83,6 +83,11 @@ fn remember(file: &Arc<RemoteFile>) {
     drop(surplus);
 }
 
+/// Forgets the files that the process opened from which this one was forked. Nothing is freed.
+pub(super) fn forget_open() {
+    std::mem::forget(OPEN.lock().unwrap_or_else(PoisonError::into_inner).take());
+}
+
 /// Closes the files below a remote folder, so that they are revalidated on next use. Users of an open file keep it. Does nothing
 /// for local folders.
 pub fn forget_below(path: &Path) {

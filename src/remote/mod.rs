@@ -29,6 +29,13 @@ pub use limits::{RemoteLimits, set_limits};
 pub use listing::{ListedFile, hub_files, list_files};
 pub use meter::{ActionTraffic, RequestLine, Traffic, traffic, traffic_of};
 pub use reach::may_link_to;
+/// Forgets files, clients and the thread for requests of the process that this one was forked from, before anything is read in this one.
+pub fn forget_after_fork() {
+    runtime::forget_thread();
+    credentials::forget_clients();
+    file::forget_open();
+}
+
 pub use upload::{
     NewObject, ObjectComparison, ObjectWriter, StoredObject, delete_object, expect_writable, object_exists, object_is,
     object_requests, objects_below, objects_have, put_objects,

@@ -1,7 +1,7 @@
 //! The thread that runs all requests, and blocking waits for its results.
 
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
@@ -13,9 +13,18 @@ use crate::jobs;
 /// Interval at which a waiting thread checks for cancellation.
 const LOOK: Duration = Duration::from_millis(25);
 
-static RUNTIME: OnceLock<Handle> = OnceLock::new();
+static RUNTIME: Mutex<Option<Handle>> = Mutex::new(None);
 
-fn handle() -> Result<&'static Handle> {
+fn runtime() -> MutexGuard<'static, Option<Handle>> {
+    RUNTIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Forgets the thread of the process that this one was forked from. Nothing is freed, which would wait for that thread.
+pub(super) fn forget_thread() {
+    std::mem::forget(runtime().take());
+}
+
+fn handle() -> Result<Handle> {
     let start = || {
         let (sender, receiver) = sync_channel(1);
         let work = move || match Builder::new_current_thread().enable_all().build() {
@@ -31,14 +40,14 @@ fn handle() -> Result<&'static Handle> {
         spawned.map_err(|error| error.to_string())?;
         receiver.recv().unwrap_or_else(|_| Err("the thread ended".into()))
     };
-    if let Some(handle) = RUNTIME.get() {
-        return Ok(handle);
+    let mut runtime = runtime();
+    if let Some(handle) = runtime.as_ref() {
+        return Ok(handle.clone());
     }
-    // If the thread could not be created, the next request tries again. When two threads start it at once, one of them waits
-    // unnecessarily.
+    // If the thread could not be created, the next request tries again.
     let made: Result<Handle, String> = start();
     let made = made.map_err(|reason| Error::internal("the thread for network requests can't be started").because(reason))?;
-    Ok(RUNTIME.get_or_init(|| made))
+    Ok(runtime.insert(made).clone())
 }
 
 /// A request that runs while its sender goes on. Dropped before its end, it is aborted.

@@ -1,11 +1,14 @@
 """The Python module: create → validate → query → read → pixels, each value beside that of the official reader, pyarrow and rasterio.
 
-python_module.py FOLDER DATASET…: FOLDER has `scenes` and `collection.json`; DATASETs are golden sets of each generation. The module is on
+python_module.py FOLDER ADDRESS DATASET…: FOLDER has `scenes` and `collection.json`; ADDRESS is that of FOLDER/made.tacozip on a
+server; DATASETs are golden sets of each generation. The module is on
 PYTHONPATH.
 """
 
+import html.parser
 import inspect
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -20,7 +23,7 @@ import rasterio
 
 import taco_studio
 
-folder, *datasets = sys.argv[1:]
+folder, address, *datasets = sys.argv[1:] or ("", "")
 
 
 def raises(kind, function, *words):
@@ -64,6 +67,8 @@ def compare(path):
         assert arrow.column_names == table.column_names
         assert polars.DataFrame(table).height == len(table)
         assert isinstance(table.to_pandas(), pandas.DataFrame)
+    picture = dataset.map()
+    assert picture is None or (picture.startswith("<svg xmlns") and picture.rstrip().endswith("</svg>")), picture[:200]
     counted = dataset.sql("SELECT count(*) AS n FROM level0").to_pyarrow().to_pylist()
     assert counted == [{"n": dataset.description["levels"][0]["rows"]}], counted
     rasters = files = 0
@@ -131,6 +136,13 @@ def operations():
             continue
         pixels = sample.window().astype("float64")
         assert abs(stats[0][2] - pixels[0].mean()) < 1e-3 * max(1.0, abs(pixels[0].mean())), (stats[0], pixels[0].mean())
+    page = dataset._repr_html_()
+    assert page.count("data:image/png;base64,") == len(dataset) and "level1" in page, page[:500]
+    assert html.parser.HTMLParser().feed(page) is None and dataset.ids()[0] in page
+    picture = rasters[0].picture(16)
+    with rasterio.MemoryFile(picture) as file, file.open() as image:
+        assert (image.count, image.width, image.height) == (4, 16, 16), image.profile
+    assert "data:image/png" in rasters[0]._repr_html_() and rasters[0].id in dataset[0]._repr_html_()
     first = dataset.ids()[0]
     assert dataset[first].id == dataset[0].id == first and dataset[f"{first}/{dataset[0].ids()[0]}"].level == 1
     assert dataset[-1].id == dataset.ids()[-1]
@@ -201,22 +213,91 @@ def interrupts():
     assert not os.path.exists("stopped.tacozip") and not [name for name in os.listdir() if name.startswith("stopped")]
 
 
-def forked():
-    """A forked child says so instead of waiting for ever."""
-    child = os.fork()
-    if child == 0:
+def in_child(task):
+    """What a task gives in a process that is started in each way; the dataset was opened and queried in this one."""
+    for way in ("fork", "spawn"):
+        with multiprocessing.get_context(way).Pool(2) as pool:
+            yield pool.map_async(task[0], task[1]).get(timeout=120)
+
+
+def sum_of(sample):
+    return int(sample.window().astype("int64").sum()), len(sample.read()), sample.gdal_path
+
+
+def training():
+    """Windows of samples are those of rasterio, the same in every process and for every call with one seed and epoch."""
+    from taco_studio.torch import Samples
+
+    names = ["after.tif", "label.tif"]
+    samples = Samples("made.tacozip", names, bands={"after.tif": [3, 1]}, size=(8, 16), seed=5, tensors=False)
+    assert len(samples) == len(samples.dataset) and samples.ids == samples.dataset.ids()
+    first = [samples[index] for index in range(len(samples))]
+    for one in first:
+        column, row, width, height = (int(number) for number in one["window"])
+        window = rasterio.windows.Window(column, row, width, height)
+        for name, bands in [("after.tif", [3, 1]), ("label.tif", [1])]:
+            with rasterio.open(samples.dataset[one["id"]][name].gdal_path) as source:
+                assert numpy.array_equal(one[name], source.read(bands, window=window)), (one["id"], name)
+    for again in in_child((samples.__getitem__, range(len(samples)))):
+        assert all(same(one, other) for one, other in zip(first, again)), again
+    samples.set_epoch(1)
+    assert any(not numpy.array_equal(samples[index]["window"], first[index]["window"]) for index in range(len(samples)))
+
+    grid = Samples("made.tacozip", ["before.tif"], size=20, grid=True, dtype="float32", tensors=False)
+    side = samples.dataset[0]["before.tif"].raster_info["width"]
+    assert len(grid) == len(samples) * 4 and grid[0]["before.tif"].dtype == numpy.float32
+    covered = numpy.zeros((side, side), dtype=bool)
+    for index in range(4):
+        column, row, width, height = grid[index]["window"]
+        assert column + width <= side and row + height <= side, grid[index]["window"]
+        covered[row : row + height, column : column + width] = True
+    assert covered.all()
+    chosen = samples.ids[0]
+    assert Samples("made.tacozip", names, where=f"id = '{chosen}'").ids == Samples("made.tacozip", names, ids=[chosen]).ids == [chosen]
+    doubled = Samples("made.tacozip", names, transform=lambda found: found["id"], tensors=False)
+    assert doubled[-1] == samples.ids[-1]
+    for wrong, kind in [(lambda: samples[len(samples)], IndexError), (lambda: Samples("made.tacozip", names, ids=["none"]), KeyError)]:
         try:
-            taco_studio.open("made.tacozip")
-        except RuntimeError as error:
-            os._exit(7 if "spawn" in str(error) else 1)
-        os._exit(2)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 7, status
+            wrong()
+        except kind:
+            continue
+        raise AssertionError(kind)
+    try:
+        Samples("made.tacozip", names, size=4096)[0]
+    except ValueError as error:
+        assert "less than a window" in str(error), error
+    else:
+        raise AssertionError("a window that is larger than the raster was read")
 
 
-seen = {path: compare(path) for path in datasets}
-assert sum(rasters for _, rasters in seen.values()) > 3, seen
-operations()
-interrupts()
-forked()
-print(json.dumps({"datasets": len(seen), "files": sum(files for files, _ in seen.values())}))
+def same(one, other):
+    return one.keys() == other.keys() and all(numpy.array_equal(one[name], other[name]) for name in one)
+
+
+def queried(dataset):
+    try:
+        return dataset.sql("SELECT 1 AS one").to_pyarrow().to_pylist()
+    except taco_studio.TacoError as error:
+        return error.kind
+
+
+def processes(address):
+    """Forked and spawned processes read samples of a dataset that this one has opened, here and on a server."""
+    for path in ("made.tacozip", address):
+        dataset = taco_studio.open(path)
+        samples = [sample for root in dataset for sample in files_of(root)]
+        wanted = [sum_of(sample) for sample in samples]
+        for found in in_child((sum_of, samples)):
+            assert found == wanted, (path, found, wanted)
+        assert list(in_child((queried, [dataset]))) == [["unsupported"], [[{"one": 1}]]]
+        assert [sum_of(sample) for sample in samples] == wanted
+
+
+if __name__ == "__main__":
+    seen = {path: compare(path) for path in datasets}
+    assert sum(rasters for _, rasters in seen.values()) > 3, seen
+    operations()
+    interrupts()
+    processes(address)
+    training()
+    print(json.dumps({"datasets": len(seen), "files": sum(files for files, _ in seen.values())}))

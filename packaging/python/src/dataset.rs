@@ -87,6 +87,12 @@ impl Dataset {
         self.open.description().to_string()
     }
 
+    /// The map of the dataset as an SVG image, or None without locations.
+    fn map(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let open = self.open.clone();
+        Ok(job::run(py, "map", None, move |ctx| open.map(ctx))?.0)
+    }
+
     /// The table of a level, with the columns that the dataset stores.
     #[pyo3(signature = (level=0))]
     fn table(&self, py: Python<'_>, level: usize) -> PyResult<Table> {
@@ -112,6 +118,15 @@ impl Dataset {
     /// The sample at a position of level 0, with an id of level 0, or at a path such as `roi_0007/s2/t02`.
     fn __getitem__(&self, py: Python<'_>, key: SampleKey) -> PyResult<Sample> {
         child(py, &self.open, None, key)
+    }
+
+    /// The sample at a row of a level.
+    fn sample(&self, level: usize, row: u32) -> PyResult<Sample> {
+        let row = SampleRow { level, row };
+        match self.open.has(row) {
+            true => Ok(Sample { open: self.open.clone(), row }),
+            false => Err(PyIndexError::new_err(format!("level {level} has no row {}", row.row))),
+        }
     }
 
     /// Ids of level 0.
@@ -156,7 +171,6 @@ impl Sample {
     /// The path by which GDAL, rasterio and others read it.
     #[getter]
     fn gdal_path(&self, py: Python<'_>) -> PyResult<String> {
-        job::expect_own_threads()?;
         py.detach(|| self.open.gdal_path(self.row)).map_err(|error| raised(py, &error))
     }
 
@@ -169,9 +183,16 @@ impl Sample {
 
     /// Driver, size, bands and place of the raster in a FILE, as JSON.
     fn raster_info(&self, py: Python<'_>) -> PyResult<String> {
-        job::expect_own_threads()?;
         let info = py.detach(|| self.open.raster_info(self.row)).map_err(|error| raised(py, &error))?;
         serde_json::to_string(&*info).map_err(json_error)
+    }
+
+    /// A picture of the raster in a FILE as PNG, in at most `side` columns and rows.
+    #[pyo3(signature = (side=256))]
+    fn picture<'py>(&self, py: Python<'py>, side: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let picture =
+            py.detach(|| self.open.picture(self.row, side, &JobContext::default())).map_err(|error| raised(py, &error))?;
+        Ok(PyBytes::new(py, &picture))
     }
 
     /// Pixels of the raster in a FILE: the values, their shape (bands, rows, columns), NumPy's name of their type, and the validity of
@@ -186,7 +207,6 @@ impl Sample {
         size: Option<[usize; 2]>,
         resampling: &str,
     ) -> PyResult<(Bound<'py, PyByteArray>, [usize; 3], String, Option<Bound<'py, PyByteArray>>)> {
-        job::expect_own_threads()?;
         let resampling: Resampling = serde_json::from_value(resampling.into()).map_err(json_error)?;
         let request = PixelRequest { bands, window, size, resampling };
         let read = || self.open.pixels(self.row, &request, &JobContext::default());

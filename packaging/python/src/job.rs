@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use taco_studio::error::Result;
 use taco_studio::jobs::{JobContext, Jobs, Progress};
@@ -12,20 +11,6 @@ use crate::errors::raised;
 /// Time between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Refuses to work in a process that was forked from one that had imported the module: the threads that read, decode and query did not
-/// come along, and waiting for them would never end.
-pub fn expect_own_threads() -> PyResult<()> {
-    use std::sync::OnceLock;
-    static FIRST: OnceLock<u32> = OnceLock::new();
-    match *FIRST.get_or_init(std::process::id) == std::process::id() {
-        true => Ok(()),
-        false => Err(PyRuntimeError::new_err(
-            "taco_studio does not work in a forked process, because threads are not forked. Start processes with \
-             multiprocessing.get_context(\"spawn\"), or DataLoader(…, multiprocessing_context=\"spawn\")",
-        )),
-    }
-}
-
 /// Runs `work` to its end and returns its value with its warnings. `progress` is called with (stage, done, total, bytes) when they
 /// change. An exception of `progress`, or a signal that raises one, cancels the work.
 pub fn run<T: Send + 'static>(
@@ -34,7 +19,6 @@ pub fn run<T: Send + 'static>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&JobContext) -> Result<T> + Send + 'static,
 ) -> PyResult<(T, Vec<String>)> {
-    expect_own_threads()?;
     let mut job = Jobs::quiet().start(label, work);
     let mut last = Progress::default();
     loop {

@@ -46,6 +46,12 @@ fn allow_connect() {
     consent::allow_connect();
 }
 
+/// Prepares a forked process to open datasets and to read samples.
+#[pyfunction]
+fn after_fork() {
+    binding::after_fork();
+}
+
 /// Runs the program, the window or a command, with these arguments; returns the exit code. The first argument is the file that
 /// starts it.
 #[pyfunction]
@@ -68,6 +74,7 @@ fn _taco_studio(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run_operation, module)?)?;
     module.add_function(wrap_pyfunction!(allow_programs, module)?)?;
     module.add_function(wrap_pyfunction!(allow_connect, module)?)?;
+    module.add_function(wrap_pyfunction!(after_fork, module)?)?;
     module.add_function(wrap_pyfunction!(run_program, module)?)?;
     Ok(())
 }

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from typing import Any
 
-from . import _taco_studio
+from . import _display, _taco_studio
 from ._operations import FUNCTIONS, Output
 from ._taco_studio import Table, TacoError, __version__, allow_connect, allow_programs
 
@@ -29,8 +31,20 @@ globals().update(FUNCTIONS)
 class Sample:
     """A sample: a FILE or a FOLDER of an open dataset."""
 
-    def __init__(self, native: _taco_studio.Sample):
-        self._native = native
+    def __init__(self, dataset: "Dataset", native: _taco_studio.Sample):
+        self._dataset = dataset
+        self._of_process = (os.getpid(), native)
+
+    @property
+    def _native(self) -> _taco_studio.Sample:
+        process, native = self._of_process
+        if process != os.getpid():
+            native = self._dataset._native.sample(native.level, native.row)
+            self._of_process = (os.getpid(), native)
+        return native
+
+    def __reduce__(self):
+        return _sample_again, (self._dataset, self.level, self.row)
 
     @property
     def id(self) -> str:
@@ -73,10 +87,17 @@ class Sample:
         return True
 
     def __getitem__(self, key) -> "Sample":
-        return Sample(self._native[key])
+        return Sample(self._dataset, self._native[key])
 
     def __iter__(self):
         return (self[position] for position in range(len(self)))
+
+    def picture(self, side=256) -> bytes:
+        """A picture of the raster in a FILE as PNG, in at most ``side`` columns and rows, stretched as the window does by itself."""
+        return self._native.picture(side)
+
+    def _repr_html_(self) -> str:
+        return _display.sample(self)
 
     def read(self) -> bytes:
         """The bytes of a FILE, whose checksum is compared where the container has one."""
@@ -104,9 +125,22 @@ class Sample:
 class Dataset:
     """A dataset that is open to be read."""
 
-    def __init__(self, native: _taco_studio.Dataset):
-        self._native = native
+    def __init__(self, path: str, options: str, native: _taco_studio.Dataset):
+        self._place = (path, options)
+        self._of_process = (os.getpid(), native)
         self._description = None
+
+    @property
+    def _native(self) -> _taco_studio.Dataset:
+        # A process that was forked opens the dataset for itself.
+        process, native = self._of_process
+        if process != os.getpid():
+            native = _taco_studio.Dataset(*self._place)
+            self._of_process = (os.getpid(), native)
+        return native
+
+    def __reduce__(self):
+        return _dataset_again, self._place
 
     @property
     def description(self) -> dict:
@@ -144,6 +178,17 @@ class Dataset:
             query["limit"] = limit
         return self._native.query(json.dumps(query), progress)
 
+    def map(self):
+        """The map of the samples as an SVG image, or None where the dataset has no locations."""
+        return self._native.map()
+
+    def show(self) -> None:
+        """Opens the dataset in the window, or in a new tab of the one that is open."""
+        subprocess.Popen([sys.executable, "-m", "taco_studio", self.description["path"]])
+
+    def _repr_html_(self) -> str:
+        return _display.dataset(self)
+
     def ids(self) -> list:
         """Ids of level 0."""
         return self._native.ids()
@@ -153,7 +198,7 @@ class Dataset:
 
     def __getitem__(self, key) -> Sample:
         """The sample at a position of level 0, with an id, or at a path such as ``roi_0007/s2/t02``."""
-        return Sample(self._native[key])
+        return Sample(self, self._native[key])
 
     def __iter__(self):
         return (self[position] for position in range(len(self)))
@@ -175,4 +220,18 @@ def open(path, *, base_path=None, with_=(), mode=None, progress=None) -> Dataset
         options["with"] = [os.fspath(path) for path in with_]
     if mode is not None:
         options["mode"] = mode
-    return Dataset(_taco_studio.Dataset(os.fspath(path), json.dumps(options), progress))
+    place = (os.path.abspath(path) if "://" not in os.fspath(path) else os.fspath(path), json.dumps(options))
+    return Dataset(*place, _taco_studio.Dataset(*place, progress))
+
+
+def _dataset_again(path: str, options: str) -> Dataset:
+    """The dataset in another process, which opens it for itself."""
+    return Dataset(path, options, _taco_studio.Dataset(path, options))
+
+
+def _sample_again(dataset: Dataset, level: int, row: int) -> Sample:
+    return Sample(dataset, dataset._native.sample(level, row))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_taco_studio.after_fork)
