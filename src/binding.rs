@@ -36,6 +36,9 @@ pub fn operate(name: &str, request: Json, ctx: &JobContext) -> Result<Json> {
     Ok(json!({ "summary": output.summary(), "sound": output.is_sound(), "output": output.to_json() }))
 }
 
+/// Threads of a forked process, which wait for requests as well as compute.
+const FORKED_THREADS: usize = 16;
+
 /// Set in a process that was forked from one that used this library.
 static IS_FORKED: AtomicBool = AtomicBool::new(false);
 
@@ -56,7 +59,8 @@ fn expect_engine() -> Result<()> {
     Err(error.hint("start processes with multiprocessing.get_context(\"spawn\"), or query before the process is forked"))
 }
 
-/// Runs `work` where parallel loops have threads: in a forked process in a pool of its own.
+/// Runs `work` where parallel loops have threads, and GDAL and PROJ their state of a thread: in a forked process in a pool of its own,
+/// as the state of its first thread is that of the process above.
 fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     static POOL: Mutex<Option<(u32, Arc<ThreadPool>)>> = Mutex::new(None);
     if !IS_FORKED.load(Ordering::SeqCst) {
@@ -68,7 +72,7 @@ fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
         match pool.as_ref() {
             Some((owner, pool)) if *owner == process => pool.clone(),
             _ => {
-                let made = ThreadPoolBuilder::new().build();
+                let made = ThreadPoolBuilder::new().num_threads(FORKED_THREADS).build();
                 let made = Arc::new(made.map_err(|error| Error::internal("threads can't be started").because(error))?);
                 // The pool of the process above is not freed, which would wait for its threads.
                 std::mem::forget(pool.replace((process, made.clone())));
@@ -217,7 +221,7 @@ impl DatasetHandle {
     /// # Errors
     /// When the data can't be located.
     pub fn gdal_path(&self, sample: SampleRow) -> Result<String> {
-        Ok(self.reader.asset(sample.level, sample.row)?.0.to_vsi())
+        with_threads(|| Ok(self.reader.asset(sample.level, sample.row)?.0.to_vsi()))
     }
 
     /// The bytes of a FILE, whose checksum is compared where the container has one.
@@ -226,8 +230,8 @@ impl DatasetHandle {
     /// [`crate::error::Kind::Usage`] for a FOLDER, and those of [`stream_asset`].
     pub fn read(&self, sample: SampleRow, ctx: &JobContext) -> Result<Vec<u8>> {
         self.expect_file(sample)?;
-        let (asset, size) = self.reader.asset(sample.level, sample.row)?;
         with_threads(|| {
+            let (asset, size) = self.reader.asset(sample.level, sample.row)?;
             let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
             stream_asset(&asset, OnDamage::Stop, ctx, &mut |chunk| {
                 bytes.extend_from_slice(chunk);
@@ -243,7 +247,7 @@ impl DatasetHandle {
     /// For a FOLDER, and for a file that is no raster.
     pub fn raster_info(&self, sample: SampleRow) -> Result<Arc<RasterInfo>> {
         self.expect_file(sample)?;
-        describe(&self.reader.raster(sample.level, sample.row)?.0)
+        with_threads(|| describe(&self.reader.raster(sample.level, sample.row)?.0))
     }
 
     /// The map of the dataset as an SVG image; `None` without locations.
@@ -261,8 +265,11 @@ impl DatasetHandle {
     /// For a FOLDER, for a file that is no raster, and those of [`preview`].
     pub fn picture(&self, sample: SampleRow, side: usize, ctx: &JobContext) -> Result<Vec<u8>> {
         self.expect_file(sample)?;
-        let source = self.reader.raster(sample.level, sample.row)?.0;
-        let image = with_threads(|| preview(&PreviewRequest::new(source, (side.max(1), side.max(1))), ctx))?.rgba;
+        let image = with_threads(|| {
+            let source = self.reader.raster(sample.level, sample.row)?.0;
+            preview(&PreviewRequest::new(source, (side.max(1), side.max(1))), ctx)
+        });
+        let image = image?.rgba;
         let failed = |error| Error::internal("the picture can't be written").because(error);
         let side_of = |side: usize| u32::try_from(side).map_err(|error| Error::too_large("the picture is too wide").because(error));
         let mut bytes = Vec::new();
@@ -277,6 +284,10 @@ impl DatasetHandle {
     /// # Errors
     /// For a FOLDER, for bands of complex numbers, and those of [`read_window`].
     pub fn pixels(&self, sample: SampleRow, request: &PixelRequest, ctx: &JobContext) -> Result<PixelArray> {
+        with_threads(|| self.read_pixels(sample, request, ctx))
+    }
+
+    fn read_pixels(&self, sample: SampleRow, request: &PixelRequest, ctx: &JobContext) -> Result<PixelArray> {
         self.expect_file(sample)?;
         let source = self.reader.raster(sample.level, sample.row)?.0;
         let info = describe(&source)?;
@@ -298,7 +309,7 @@ impl DatasetHandle {
         }
         let [width, height] = request.size.unwrap_or([window.width, window.height]);
         let read = ReadRequest { window, out: (width, height), bands, resampling: request.resampling };
-        let pixels = with_threads(|| read_window(&source, &read, ctx))?;
+        let pixels = read_window(&source, &read, ctx)?;
         let mut array = PixelArray { shape: [pixels.bands.len(), height, width], dtype: c"uint8", bytes: Vec::new(), valid: None };
         let masked = pixels.bands.iter().any(|band| band.valid.is_some());
         let dtypes: Vec<&CStr> = pixels.bands.iter().map(|band| dtype_of(&band.samples)).collect();

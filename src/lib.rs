@@ -57,8 +57,9 @@
 //! - a dataset in `tests/fixtures/golden` with what an independent reader saw in it.
 //!
 //! **An operation**: a request (plain data) with its [`ops::Operation`] in a file of [`ops`], an [`ops::OperationOutput`] unless it ends
-//! in one that is there, and a line in the list of `ops/operation.rs`. Scripts can run it then, and every session: as
-//! [`studio::Command::Operate`], with its label, its paths and the consent to its programs. The command line has a file with its
+//! in one that is there, and a line in the list of `ops/operation.rs`. Scripts, the modules for Python and C, agents and every session
+//! can run it then: as [`studio::Command::Operate`], with its label, its paths and the consent to its programs; the documentation of
+//! the request is that of the modules, too. The command line has a file with its
 //! arguments and a variant of [`cli::Verb`], which calls `operate` of `cli/runner.rs`; the window has a form in `gui/dialogs/tools`
 //! and says in `gui/command_handling.rs` what follows the end.
 //!

@@ -33,6 +33,8 @@ fn the_module_gives_the_values_that_the_readers_of_python_give() {
     nested_scenes(&workspace, 3);
     let mut command = Command::new(python());
     command.arg(tests_folder().join("interop/run.py")).arg(tests_folder().join("interop/python_module.py"));
+    // Rasters with coordinate systems, of which PROJ keeps state for each thread.
+    workspace.studio(["sample", "placed"]).expect_code(0);
     let server = Server::of(&workspace.path("."));
     command.arg(workspace.path(".")).arg(server.url("made.tacozip")).args(golden_datasets()).env("PYTHONPATH", package(&workspace));
     let ran = workspace.run(command).expect_code(0);

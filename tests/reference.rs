@@ -76,7 +76,7 @@ fn the_reference_of_operations_is_that_of_their_requests() {
 /// The description of a schema on one line.
 fn one_line(schema: &Value) -> String {
     let text = schema["description"].as_str().unwrap_or_default();
-    text.split("\n\n# Errors").next().unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
 }
 
 /// A table of the fields of an object, or a list of the values of a choice.
@@ -115,14 +115,14 @@ fn type_of(schema: &Value) -> String {
     }
     let parts = ["anyOf", "oneOf", "allOf"].iter().find_map(|keyword| schema[keyword].as_array());
     if let Some(parts) = parts {
-        let names: Vec<String> = parts.iter().map(|part| type_of(part)).filter(|name| name != "null").collect();
+        let names: Vec<String> = parts.iter().map(type_of).filter(|name| name != "null").collect();
         return names.join(" or ");
     }
     if let Some(value) = schema.get("const") {
         return format!("`{value}`");
     }
     let kind = |kind: &str| match kind {
-        "array" => format!("list of {}", schema.get("items").map_or("values".to_owned(), |items| type_of(items))),
+        "array" => format!("list of {}", schema.get("items").map_or("values".to_owned(), type_of)),
         other => other.to_owned(),
     };
     match &schema["type"] {

@@ -18,13 +18,18 @@ pub(super) fn request_schema<T: JsonSchema>() -> Json {
     schema
 }
 
-/// Writes [`crate::ops::Name`] in descriptions as `Name`, and `None` as `null`.
+/// Writes [`crate::ops::Name`] in descriptions as `Name`, and `None` as `null`, and leaves out the sections for programmers and the names
+/// of types.
 fn plain_texts(schema: &mut Json) {
     match schema {
         Json::Object(fields) => {
+            // A property of this name has a schema, not a text.
+            if fields.get("title").is_some_and(Json::is_string) {
+                fields.remove("title");
+            }
             for (name, value) in fields.iter_mut() {
                 match value {
-                    Json::String(text) if name == "description" => *text = without_links(text).replace("`None`", "`null`"),
+                    Json::String(text) if name == "description" => *text = plain_text(text),
                     _ => plain_texts(value),
                 }
             }
@@ -32,6 +37,13 @@ fn plain_texts(schema: &mut Json) {
         Json::Array(values) => values.iter_mut().for_each(plain_texts),
         _ => {}
     }
+}
+
+/// A documentation text for users.
+fn plain_text(text: &str) -> String {
+    let text = text.split("\n\n# Errors").next().unwrap_or(text);
+    let text = without_links(text).replace("`None`", "`null`");
+    text.strip_suffix(" Plain data.").map_or_else(|| text.clone(), str::to_owned)
 }
 
 /// A documentation text without links: the last segment of each path, and the text of each other link.
@@ -156,6 +168,6 @@ mod tests {
     fn descriptions_have_no_links_of_rust() {
         assert_eq!(without_links("see [`crate::a::B`] and [`C`](super::C) or [x]"), "see `B` and `C` or [x]");
         let text = request_schema::<CreateRequest>().to_string();
-        assert!(!text.contains("[`") && text.contains("2020-12"), "{text}");
+        assert!(!text.contains("[`") && !text.contains("# Errors") && text.contains("2020-12"), "{text}");
     }
 }

@@ -327,12 +327,14 @@ impl Serialize for Command {
 impl<'de> Deserialize<'de> for Command {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         use serde::de::Error as _;
-        let line = Json::deserialize(deserializer)?;
+        let mut line = Json::deserialize(deserializer)?;
         let name = line.get("command").and_then(Json::as_str);
         // `query`, `validate`, `extend` and `leakage` are about the document, unless they name a dataset.
         let is_about_document = !line.get("input").is_some_and(Json::is_string) && name.is_some_and(is_of_document);
-        if name.is_some_and(|name| AnyOperation::NAMES.contains(&name)) && !is_about_document {
-            return serde_json::from_value(line).map(Self::Operate).map_err(D::Error::custom);
+        if let Some(name) = name.filter(|name| AnyOperation::NAMES.contains(name) && !is_about_document).map(str::to_owned) {
+            line.as_object_mut().and_then(|fields| fields.remove("command"));
+            let operation = AnyOperation::from_request(&name, line).map_err(|error| D::Error::custom(error.sentence()))?;
+            return Ok(Self::Operate(operation));
         }
         if let Some(name) = name
             && let Err(NameError::Unknown(commands)) = command_named(name)

@@ -146,6 +146,7 @@ def operations():
     first = dataset.ids()[0]
     assert dataset[first].id == dataset[0].id == first and dataset[f"{first}/{dataset[0].ids()[0]}"].level == 1
     assert dataset[-1].id == dataset.ids()[-1]
+    assert dataset.sql("SELECT id, 1 AS one, NULL AS none FROM level0 LIMIT 1").to_dicts() == [{"id": first, "one": 1, "none": None}]
     chosen = dataset.sql(where=f"id = '{first}'").to_pyarrow()
     assert chosen.num_rows == 1, chosen
     for wrong, kind in [(lambda: dataset[99], IndexError), (lambda: dataset["none"], KeyError)]:
@@ -238,6 +239,7 @@ def training():
         for name, bands in [("after.tif", [3, 1]), ("label.tif", [1])]:
             with rasterio.open(samples.dataset[one["id"]][name].gdal_path) as source:
                 assert numpy.array_equal(one[name], source.read(bands, window=window)), (one["id"], name)
+    assert all(same(one, other) for one, other in zip(first, samples.__getitems__(range(len(samples)))))
     for again in in_child((samples.__getitem__, range(len(samples)))):
         assert all(same(one, other) for one, other in zip(first, again)), again
     samples.set_epoch(1)
@@ -283,9 +285,9 @@ def queried(dataset):
 
 def processes(address):
     """Forked and spawned processes read samples of a dataset that this one has opened, here and on a server."""
-    for path in ("made.tacozip", address):
+    for path in ("made.tacozip", address, "placed/sample.tacozip"):
         dataset = taco_studio.open(path)
-        samples = [sample for root in dataset for sample in files_of(root)]
+        samples = [sample for root in list(dataset)[:3] for sample in files_of(root) if sample.id.endswith(".tif")]
         wanted = [sum_of(sample) for sample in samples]
         for found in in_child((sum_of, samples)):
             assert found == wanted, (path, found, wanted)

@@ -8,13 +8,14 @@ use arrow::ffi_stream::FFI_ArrowArrayStream;
 use pyo3::exceptions::{PyIndexError, PyKeyError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyCapsule};
+use serde_json::Value as Json;
 use taco_studio::binding::{DatasetHandle, PixelRequest, SampleRow};
 use taco_studio::container::OpenOptions;
 use taco_studio::jobs::JobContext;
 use taco_studio::model::SampleKind;
 use taco_studio::query::Query;
 use taco_studio::raster::Resampling;
-use taco_studio::table::LevelTable;
+use taco_studio::table::{LevelTable, cell_json};
 
 use crate::errors::{json_error, raised};
 use crate::job;
@@ -263,6 +264,16 @@ impl Table {
         let batches: Vec<_> = self.table.batches().iter().cloned().map(Ok).collect();
         let reader = RecordBatchIterator::new(batches, self.table.schema().clone());
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), c"arrow_array_stream")
+    }
+
+    /// The rows as dictionaries, with values as `taco-studio query --format json` prints them: times as texts, bytes in hexadecimal.
+    fn to_dicts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let names = self.column_names();
+        let cell =
+            |row: usize, column: usize| self.table.locate(row, column).map_or(Json::Null, |(array, at)| cell_json(array, at));
+        let dictionary = |row: usize| names.iter().enumerate().map(|(column, name)| (name.clone(), cell(row, column))).collect();
+        let rows: Vec<Json> = (0..self.table.rows()).map(|row| Json::Object(dictionary(row))).collect();
+        py.import("json")?.call_method1("loads", (Json::Array(rows).to_string(),))
     }
 
     /// As a table of pyarrow.

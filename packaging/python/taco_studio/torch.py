@@ -13,6 +13,7 @@ PyTorch is not needed to make samples: without it, or with ``tensors=False``, th
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Callable, Mapping, Sequence
 
 import numpy
@@ -20,6 +21,9 @@ import numpy
 import taco_studio
 
 __all__ = ["Samples"]
+
+#: Samples of a batch that are read at the same time: requests wait for their server most of the time.
+AT_ONCE = 16
 
 
 class Samples:
@@ -60,6 +64,7 @@ class Samples:
         self.transform = transform
         self.tensors = tensors
         self.epoch = 0
+        self._pool: tuple = (None, None)
         self.ids = self._chosen(where, ids)
         if grid and self.size is None:
             raise ValueError("a grid of windows needs their size")
@@ -68,8 +73,7 @@ class Samples:
     def _chosen(self, where: str | None, ids: Sequence[str] | None) -> list:
         known = self.dataset.ids()
         if where is not None:
-            kept = self.dataset.sql("SELECT id FROM level0", where=where).to_pyarrow()["id"].to_pylist()
-            kept = set(kept)
+            kept = {row["id"] for row in self.dataset.sql("SELECT id FROM level0", where=where).to_dicts()}
             known = [id for id in known if id in kept]
         if ids is not None:
             wanted = set(ids)
@@ -105,6 +109,20 @@ class Samples:
         if self.tensors:
             found = _as_tensors(found)
         return self.transform(found) if self.transform is not None else found
+
+    def __getitems__(self, indices: Sequence[int]) -> list:
+        """The samples of a batch, read at the same time: a DataLoader asks for batches."""
+        return list(self._readers().map(self.__getitem__, indices))
+
+    def _readers(self) -> ThreadPoolExecutor:
+        process, readers = self._pool
+        if process != os.getpid():
+            readers = ThreadPoolExecutor(AT_ONCE, "samples")
+            self._pool = (os.getpid(), readers)
+        return readers
+
+    def __getstate__(self) -> dict:
+        return {**self.__dict__, "_pool": (None, None)}
 
     def _files(self, root: int) -> dict:
         sample = self.dataset[self.ids[root]]

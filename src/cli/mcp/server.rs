@@ -34,9 +34,10 @@ pub struct OperationServer {
 }
 
 impl OperationServer {
-    /// A server that admits requests inside `places`, and writes there if it may.
+    /// A server that admits requests inside `places`, and writes there if it may. Tools that could not run are not listed.
     pub fn new(places: AllowedPlaces, allow_write: bool) -> Self {
-        let tools = AnyOperation::descriptions().into_iter().map(tool_of).collect();
+        let may_run = |description: &OperationDescription| allow_write || description.read_only;
+        let tools = AnyOperation::descriptions().into_iter().filter(may_run).map(tool_of).collect();
         Self { places, allow_write, tools, jobs: Jobs::quiet() }
     }
 
