@@ -80,7 +80,8 @@ pub fn hostile(workspace: &Workspace) -> Vec<(&'static str, Vec<u8>)> {
         ("a BMP", bmp),
         ("a grid of numbers", grid.as_bytes().to_vec()),
         ("a virtual raster", vrt.as_bytes().to_vec()),
-        ("a field of GRIB without differences", grib(10_200)),
+        // GDAL takes 4 bytes for each value when it opens the file, which is below the limit, and 8 more when it decodes the field.
+        ("a field of GRIB without differences", grib(9_600)),
     ]
 }
 
