@@ -1,5 +1,5 @@
-//! What the modules for other languages are made of: an open dataset with its samples, tables, queries, bytes and pixels, and operations
-//! by name. Values cross as Arrow, bytes and JSON. Must not know any of these languages.
+//! What the modules for other languages are made of: an open dataset with its samples, tables, queries, bytes and pixels, and
+//! operations by name. Values cross as Arrow, bytes and JSON. Must not know any of these languages.
 
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -88,6 +88,8 @@ fn with_threads<T: Send>(work: impl FnOnce() -> Result<T> + Send) -> Result<T> {
 pub struct DatasetHandle {
     reader: Arc<dyn ContainerReader>,
     tree: Arc<Skeleton>,
+    /// Rows of level 0, without padding.
+    roots: Arc<[u32]>,
 }
 
 /// A sample of an open dataset: a row of a level.
@@ -143,7 +145,10 @@ impl DatasetHandle {
         with_threads(|| {
             let reader = container::open_with(&admitted(path), &options, ctx)?;
             let tree = reader.levels().skeleton(ctx)?;
-            Ok(Self { reader, tree })
+            let top = tree.levels.first();
+            let is_sample = |row: &u32| top.is_some_and(|level| !is_padding(level.id(*row)));
+            let roots = (0..top.map_or(0, |level| level.len()) as u32).filter(is_sample).collect();
+            Ok(Self { reader, tree, roots })
         })
     }
 
@@ -178,15 +183,18 @@ impl DatasetHandle {
         Ok(query::run(&lazy_tables(&self.reader), query, ctx)?.table)
     }
 
+    /// Rows of level 0, without padding.
+    pub fn roots(&self) -> &[u32] {
+        &self.roots
+    }
+
     /// The samples of level 0, or of a FOLDER, without padding.
     pub fn children(&self, of: Option<SampleRow>) -> Vec<SampleRow> {
-        let level = of.map_or(0, |folder| folder.level + 1);
+        let Some(folder) = of else { return self.roots.iter().map(|&row| SampleRow { level: 0, row }).collect() };
+        let level = folder.level + 1;
         let Some(table) = self.tree.levels.get(level) else { return Vec::new() };
-        let rows: Vec<u32> = match of {
-            None => (0..table.len() as u32).collect(),
-            Some(folder) => self.tree.levels[folder.level].children(folder.row).to_vec(),
-        };
-        rows.into_iter().filter(|&row| !is_padding(table.id(row))).map(|row| SampleRow { level, row }).collect()
+        let rows = self.tree.levels[folder.level].children(folder.row).iter().copied();
+        rows.filter(|&row| !is_padding(table.id(row))).map(|row| SampleRow { level, row }).collect()
     }
 
     /// The sample at ids or positions from level 0: `roi_0007/s2/t02`, `#7/#0`.
@@ -323,7 +331,7 @@ impl DatasetHandle {
         }
         let mut valid = Vec::new();
         for band in &pixels.bands {
-            append_values(&mut array.bytes, &band.samples);
+            band.samples.append_bytes(&mut array.bytes);
             if masked {
                 valid.extend((0..band.samples.len()).map(|at| u8::from(band.is_valid(at))));
             }
@@ -364,25 +372,5 @@ fn dtype_of(samples: &Samples) -> &'static CStr {
         Samples::I64(_) => c"int64",
         Samples::F32(_) => c"float32",
         Samples::F64(_) => c"float64",
-    }
-}
-
-/// Appends the values in the byte order of this machine.
-fn append_values(bytes: &mut Vec<u8>, samples: &Samples) {
-    macro_rules! append {
-        ($values:expr) => {
-            $values.iter().for_each(|value| bytes.extend_from_slice(&value.to_ne_bytes()))
-        };
-    }
-    match samples {
-        Samples::U8(values) => bytes.extend_from_slice(values),
-        Samples::U16(values) => append!(values),
-        Samples::I16(values) => append!(values),
-        Samples::U32(values) => append!(values),
-        Samples::I32(values) => append!(values),
-        Samples::U64(values) => append!(values),
-        Samples::I64(values) => append!(values),
-        Samples::F32(values) => append!(values),
-        Samples::F64(values) => append!(values),
     }
 }

@@ -140,7 +140,8 @@ pub fn report_error(error: &Error) -> u8 {
     error.exit_code()
 }
 
-/// Parses the arguments, of which the first is the name of the program. Help, the version and faults of the call are printed here, and end the process.
+/// Parses the arguments, of which the first is the name of the program. Help, the version and faults of the call are printed here; then
+/// the exit code is returned.
 pub fn arguments(arguments: impl IntoIterator<Item = OsString>) -> std::result::Result<Arguments, u8> {
     Arguments::try_parse_from(arguments.into_iter().map(admitted)).map_err(|asked| match asked.print() {
         // Help and version are results like others.

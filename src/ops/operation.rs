@@ -127,6 +127,14 @@ macro_rules! operations {
                 vec![$(OperationDescription::of::<$request>($name, concat!($($doc),*)),)*]
             }
 
+            /// JSON Schema of the request of the operation of this name; `None` when there is none.
+            fn schema_of(name: &str) -> Option<Json> {
+                match name {
+                    $($name => Some(request_schema::<$request>()),)*
+                    _ => None,
+                }
+            }
+
             /// The name in scripts.
             pub fn name(&self) -> &'static str {
                 match self {
@@ -285,27 +293,17 @@ impl AnyOperation {
     /// [`crate::error::Kind::Usage`] for a name that no operation has, and for a request that is not one of the operation: fields that
     /// it does not have, lacks, or has with another type.
     pub fn from_request(name: &str, request: Json) -> Result<Self> {
-        let Some(description) = Self::descriptions().into_iter().find(|description| description.name == name) else {
+        let Some(schema) = Self::schema_of(name) else {
             let error = Error::usage(format!("there is no operation {}", name.printable_line()));
             return Err(error.hint(format!("the operations are {}", Self::NAMES.join(", "))));
         };
         let Json::Object(mut fields) = request else {
             return Err(Error::usage(format!("the request of {name} is a JSON object")));
         };
-        refuse_unknown_fields(name, &description.request, &fields)?;
+        refuse_unknown_fields(name, &schema, &fields)?;
         fields.insert("command".into(), name.into());
         serde_json::from_value(Json::Object(fields))
             .map_err(|error| Error::usage(format!("the request of {name} can't be read")).because(error))
-    }
-
-    /// All paths that it names, with those in files that it reads the request from, such as a plan.
-    ///
-    /// # Errors
-    /// Those of [`Operation::paths_in_files`].
-    pub fn paths(&self) -> Result<Vec<(PathUse, PathBuf)>> {
-        let mut paths = self.paths_in_files()?;
-        self.clone().visit_paths(&mut |path_use, path| paths.push((path_use, path.clone())));
-        Ok(paths)
     }
 
     /// The programs that the user of this session has not agreed to, with their arguments.

@@ -168,6 +168,14 @@ impl Samples {
         each_type!(self, values => values.get(position).map_or(PixelNumber::Real(f64::NAN), |value| value.to_number()))
     }
 
+    /// Appends the values in the byte order of this machine.
+    pub fn append_bytes(&self, bytes: &mut Vec<u8>) {
+        each_type!(self, values => {
+            bytes.reserve(size_of_val(values.as_slice()));
+            values.iter().for_each(|value| bytes.extend_from_slice(&value.to_ne_bytes()));
+        });
+    }
+
     /// True for types of whole numbers.
     pub fn is_integer(&self) -> bool {
         !matches!(self, Samples::F32(_) | Samples::F64(_))

@@ -106,6 +106,8 @@ async def writing(session):
 
     await refused(session, "convert", "outside the folders", input="part", options={"target": "../out.tacozip", "format": "zip"})
     await refused(session, "convert", "outside the folders", input="part", options={"target": "up/out.tacozip", "format": "zip"})
+    # The plan is not read before its folder is admitted.
+    await refused(session, "finish_plan", "outside the folders", folder="../plan")
     target = {"target": "catalogue.tacozip", "format": "zip"}
     await refused(session, "create", "catalogue", source="catalogue.json", collection="collection.json", options=target)
     program = {"extension": "command", "options": {"command": ["touch", "started"], "fields": {"a:b": "int64"}}, "target": {"level": 0}}

@@ -48,21 +48,23 @@ enum SampleKey {
 
 /// The child at a position or with an id.
 fn child(py: Python<'_>, open: &DatasetHandle, of: Option<SampleRow>, key: SampleKey) -> PyResult<Sample> {
-    let children = open.children(of);
-    let found = match &key {
+    let made = |row| Ok(Sample { open: open.clone(), row });
+    let children = if of.is_some() { open.children(of) } else { Vec::new() };
+    let count = if of.is_some() { children.len() } else { open.roots().len() };
+    match key {
         SampleKey::Position(at) => {
-            let position = if *at < 0 { at + children.len() as isize } else { *at };
-            usize::try_from(position).ok().and_then(|position| children.get(position).copied())
+            let position = usize::try_from(if at < 0 { at + count as isize } else { at }).ok().filter(|position| *position < count);
+            let Some(position) = position else {
+                return Err(PyIndexError::new_err(format!("there are {count} samples, no sample {at}")));
+            };
+            made(children.get(position).copied().unwrap_or_else(|| SampleRow { level: 0, row: open.roots()[position] }))
         }
-        SampleKey::Path(path) if of.is_none() && path.contains('/') => Some(open.find(path).map_err(|error| raised(py, &error))?),
-        SampleKey::Path(id) => children.iter().copied().find(|row| open.id(*row) == id),
-    };
-    match (found, key) {
-        (Some(row), _) => Ok(Sample { open: open.clone(), row }),
-        (None, SampleKey::Position(at)) => {
-            Err(PyIndexError::new_err(format!("there are {} samples, no sample {at}", children.len())))
+        SampleKey::Path(path) if of.is_none() && path.contains('/') => made(open.find(&path).map_err(|error| raised(py, &error))?),
+        SampleKey::Path(id) => {
+            let roots = open.roots().iter().map(|&row| SampleRow { level: 0, row }).filter(|_| of.is_none());
+            let found = children.into_iter().chain(roots).find(|row| open.id(*row) == id);
+            found.map_or_else(|| Err(PyKeyError::new_err(id)), made)
         }
-        (None, SampleKey::Path(path)) => Err(PyKeyError::new_err(path)),
     }
 }
 
@@ -113,7 +115,12 @@ impl Dataset {
 
     /// Number of samples of level 0, without padding.
     fn __len__(&self) -> usize {
-        self.open.children(None).len()
+        self.open.roots().len()
+    }
+
+    /// Rows of the samples of level 0 in its table, in their order.
+    fn rows(&self) -> Vec<u32> {
+        self.open.roots().to_vec()
     }
 
     /// The sample at a position of level 0, with an id of level 0, or at a path such as `roi_0007/s2/t02`.

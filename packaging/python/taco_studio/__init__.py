@@ -193,6 +193,14 @@ class Dataset:
         """Ids of level 0."""
         return self._native.ids()
 
+    def rows(self) -> list:
+        """Rows of the samples of level 0 in its table, in the order of :meth:`ids`."""
+        return self._native.rows()
+
+    def sample(self, level: int, row: int) -> Sample:
+        """The sample at a row of a level's table, both from 0."""
+        return Sample(self, self._native.sample(level, row))
+
     def __len__(self) -> int:
         return len(self._native)
 
@@ -230,7 +238,7 @@ def _dataset_again(path: str, options: str) -> Dataset:
 
 
 def _sample_again(dataset: Dataset, level: int, row: int) -> Sample:
-    return Sample(dataset, dataset._native.sample(level, row))
+    return dataset.sample(level, row)
 
 
 if hasattr(os, "register_at_fork"):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import html
+import itertools
+
+from ._taco_studio import TacoError
 
 #: Samples of level 0, or children, that are shown.
 SHOWN = 12
@@ -19,14 +22,17 @@ def _image(kind: str, content: bytes, size: str = "") -> str:
 
 def _first_picture(sample):
     """The picture of a FILE, or of the first raster below a FOLDER; None where there is none."""
-    from ._taco_studio import TacoError
-
     if sample.kind == "FILE":
-        try:
-            return sample.picture(SIDE)
-        except TacoError:
-            return None
-    return next((picture for picture in map(_first_picture, list(sample)[:4]) if picture), None)
+        return _picture(sample, SIDE)
+    return next((picture for picture in map(_first_picture, itertools.islice(sample, 4)) if picture), None)
+
+
+def _picture(sample, side: int):
+    """The picture of a FILE; None for a file that is no raster."""
+    try:
+        return sample.picture(side)
+    except TacoError:
+        return None
 
 
 def _thumbnails(samples, count: int) -> str:
@@ -63,5 +69,5 @@ def sample(sample) -> str:
     if sample.kind == "FOLDER":
         children = [sample[position] for position in range(min(SHOWN, len(sample)))]
         return f"{head}<div>{_thumbnails(children, len(sample))}</div>"
-    picture = _first_picture(sample)
-    return f"{head}<br>{_image('image/png', sample.picture(256))}" if picture else head
+    picture = _picture(sample, 256)
+    return f"{head}<br>{_image('image/png', picture)}" if picture else head

@@ -65,13 +65,15 @@ class Samples:
         self.tensors = tensors
         self.epoch = 0
         self._pool: tuple = (None, None)
-        self.ids = self._chosen(where, ids)
+        self.ids, self._rows = self._chosen(where, ids)
         if grid and self.size is None:
             raise ValueError("a grid of windows needs their size")
         self._grid = self._windows() if grid else None
 
-    def _chosen(self, where: str | None, ids: Sequence[str] | None) -> list:
-        known = self.dataset.ids()
+    def _chosen(self, where: str | None, ids: Sequence[str] | None) -> tuple[list, list]:
+        """Ids and rows of the samples."""
+        rows = dict(zip(self.dataset.ids(), self.dataset.rows()))
+        known = list(rows)
         if where is not None:
             kept = {row["id"] for row in self.dataset.sql("SELECT id FROM level0", where=where).to_dicts()}
             known = [id for id in known if id in kept]
@@ -81,7 +83,7 @@ class Samples:
             if missing:
                 raise KeyError(f"no samples of these ids: {', '.join(sorted(missing)[:5])}")
             known = [id for id in known if id in wanted]
-        return known
+        return known, [rows[id] for id in known]
 
     def set_epoch(self, epoch: int) -> None:
         """Draws other windows from now on. Workers that live through epochs (``persistent_workers``) keep their own."""
@@ -125,7 +127,7 @@ class Samples:
         return {**self.__dict__, "_pool": (None, None)}
 
     def _files(self, root: int) -> dict:
-        sample = self.dataset[self.ids[root]]
+        sample = self.dataset.sample(0, self._rows[root])
         if self.positions is None:
             return {"image": sample}
         files = {}

@@ -53,9 +53,11 @@ impl OperationServer {
             let error = Error::usage(format!("{} writes files, which the user has not agreed to", call.name));
             return Err(error.hint("the user agrees by starting `taco-studio mcp` with --allow-write"));
         }
-        for (_, path) in operation.paths()? {
-            self.places.admit(&path)?;
-        }
+        let mut named = Vec::new();
+        operation.visit_paths(&mut |_, path| named.push(path.clone()));
+        named.iter().try_for_each(|path| self.places.admit(path))?;
+        // Read only now: the files themselves are inside.
+        operation.paths_in_files()?.iter().try_for_each(|(_, path)| self.places.admit(path))?;
         operation.need_consent()?;
         if let AnyOperation::Create(request) = &operation
             && is_catalogue(&request.source)
