@@ -71,6 +71,8 @@ mod run_script;
 mod sample_data;
 mod secrets;
 mod security;
+#[cfg(target_os = "linux")]
+mod simulation;
 mod snippets;
 mod sources;
 mod sql_fuzz;

@@ -15,34 +15,12 @@ use taco_studio::table::{ParquetSlice, TableHead};
 use taco_studio::{ops, query, validate};
 
 use crate::rules::{Files, Good};
-use crate::support::{files_below, nightly_or};
+use crate::support::{Random, files_below, nightly_or};
 
 /// Number of mutants of each container by default.
 const MUTANTS: u64 = 150;
 /// Maximum time for a mutant in seconds; a valid dataset takes some milliseconds.
 const PATIENCE: u64 = 5;
-
-/// Deterministic random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `limit`; 0 when `limit` is 0.
-    fn below(&mut self, limit: usize) -> usize {
-        if limit == 0 { 0 } else { (self.next() % limit as u64) as usize }
-    }
-
-    /// A number in `range`.
-    fn within(&mut self, range: &std::ops::Range<usize>) -> usize {
-        range.start + self.below(range.len())
-    }
-}
 
 /// Numbers that are difficult for readers.
 const ODD: [u64; 10] = [0, 1, 0x7F, 0xFF, 0x7FFF, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
@@ -209,7 +187,7 @@ fn try_number_of_mutants(mutants: u64, kind: &str, make: impl Fn(&mut Random, &P
     for seed in first..first + number("TACO_STUDIO_MUTANTS", mutants) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // Neighbouring seeds must give different mutants.
-        let (path, what) = make(&mut Random(seed.wrapping_mul(0xD134_2543_DE82_EF95)), folder.path());
+        let (path, what) = make(&mut Random::new(seed.wrapping_mul(0xD134_2543_DE82_EF95)), folder.path());
         if let Err(fault) = outcome(path) {
             failed.push(format!("{kind} with TACO_STUDIO_SEED={seed} ({what}): {fault}; kept in {}", folder.keep().display()));
         }

@@ -10,7 +10,7 @@ use super::writing::{DamageArguments, WriteArguments, tell_samples};
 use crate::consent;
 use crate::container::{BuildOptions, read_json_document};
 use crate::error::{Error, Result};
-use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, RunNote, kept, need_consent, programs_in};
+use crate::extensions::{CallTarget, ExtensionCall, OptionSpec, kept, need_consent, programs_in};
 use crate::ops::{ExtendRequest, Extended, ExtensionsRequest, OperationOutput};
 
 /// Arguments of `extend`.
@@ -93,7 +93,7 @@ pub fn extend(arguments: ExtendArguments, terminal: &Terminal) -> Result<u8> {
         };
         print(&format!("{}: {} samples, {computed} computed{failed}", built.path.display(), built.samples))?;
     }
-    let failed = !failures.is_empty() || notes.iter().any(RunNote::is_failure);
+    let failed = extended.has_failures();
     Ok(tell_samples(built).max(u8::from(failed)))
 }
 

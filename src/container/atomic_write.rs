@@ -27,7 +27,7 @@ use names::{is_ours, make_parent, name_of, parent_of, refuse_name};
 pub use object_set::{ObjectSet, Sent};
 pub use objects::ObjectFolder;
 use objects::{refuse_object, send_file};
-pub use replacement::{Replacement, restore_interrupted};
+pub use replacement::{Replacement, clear_interrupted, restore_interrupted};
 use scratch::CreatedFolders;
 pub(super) use scratch::is_being_edited;
 pub use scratch::{DatasetLock, Scratch, aside_of, has_interrupted_edit, lock_dataset, restore_aside};

@@ -416,7 +416,14 @@ fn run_tortilla(
             SampleView::new(row.sample, row.tortilla, row.ids.clone(), index, &earlier)
         };
         let samples = picked.iter().map(view).collect();
-        let view = TortillaView { level, samples, notes: Mutex::default(), left: Mutex::default(), failed: Mutex::default() };
+        let view = TortillaView {
+            level,
+            samples,
+            notes: Mutex::default(),
+            left: Mutex::default(),
+            failed: Mutex::default(),
+            failed_samples: Mutex::default(),
+        };
         made = guarded(&call.extension, || extension.compute(&view, ctx)).map_err(|error| named(error, &call.extension))?;
         left = view.left.into_inner().unwrap_or_else(PoisonError::into_inner);
         run.notes.extend(view.notes.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -427,7 +434,14 @@ fn run_tortilla(
         if made.len() != schema.len() || made.iter().any(|column| column.len() != picked.len()) {
             return Err(Error::internal(format!("{} made columns of another shape than it declares", call.extension)));
         }
-        run.computed += picked.len() as u64;
+        let failures = view.failed_samples.into_inner().unwrap_or_else(PoisonError::into_inner);
+        run.computed += (picked.len() - failures.len()) as u64;
+        for (place, error) in failures {
+            let row = &rows[picked[place]];
+            let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
+            let kept = had_values(row, &schema, &|_| true);
+            run.failures.push(Failure { extension: call.extension.clone(), path, error: in_one_line(&error), kept });
+        }
     }
     let mut made = made.into_iter();
     for field in schema {
@@ -460,6 +474,19 @@ fn named(error: Error, extension: &str) -> Error {
     if error.is_cancelled() || error.place().is_some() { error } else { error.at(extension) }
 }
 
+/// An error with its hints in one line.
+fn in_one_line(error: &Error) -> String {
+    error.report().replace("\n  try: ", "; try: ")
+}
+
+/// True for a row that has values in columns of `schema` that `failed` names.
+fn had_values(row: &TargetRow, schema: &[FieldSpec], failed: &dyn Fn(&str) -> bool) -> bool {
+    let known = row.tortilla.schema.iter().enumerate().filter(|(_, field)| failed(&field.name));
+    let mut same =
+        known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
+    same.any(|(place, _)| !row.sample.value(place).is_null())
+}
+
 fn merge_cells(
     call: &ExtensionCall,
     extension: &dyn SampleExtension,
@@ -470,26 +497,19 @@ fn merge_cells(
     let mut found: Vec<(usize, Vec<Value>)> = Vec::new();
     let schema = extension.schema();
     // Columns of rows that failed are not touched, so they keep their values.
-    let had_values = |row: &TargetRow, failed: &dyn Fn(&str) -> bool| {
-        let known = row.tortilla.schema.iter().enumerate().filter(|(_, field)| failed(&field.name));
-        let mut same =
-            known.filter(|(_, field)| schema.iter().any(|new| new.name == field.name && same_values(&new.dtype, &field.dtype)));
-        same.any(|(place, _)| !row.sample.value(place).is_null())
-    };
-    let told = |error: &Error| error.report().replace("\n  try: ", "; try: ");
     let mut parts: HashMap<usize, Vec<&'static str>> = HashMap::new();
     for (index, cell) in cells.into_iter().enumerate() {
         let (Some(Computed { values, remarks }), Some(row)) = (cell, rows.get(index)) else { continue };
         let path = SamplePath(row.ids.iter().map(|id| Arc::from(*id)).collect());
         add_notes(&remarks, call, &path, run);
         let failure = match &values {
-            Err(error) => Some((told(error), had_values(row, &|_| true))),
+            Err(error) => Some((in_one_line(error), had_values(row, &schema, &|_| true))),
             Ok(_) if remarks.failed.is_empty() => None,
             Ok(_) => {
-                let mut reasons: Vec<String> = remarks.failed.iter().map(|(_, error)| told(error)).collect();
+                let mut reasons: Vec<String> = remarks.failed.iter().map(|(_, error)| in_one_line(error)).collect();
                 reasons.dedup();
                 let columns: Vec<&'static str> = remarks.failed.iter().map(|(column, _)| *column).collect();
-                let kept = had_values(row, &|name| columns.contains(&name));
+                let kept = had_values(row, &schema, &|name| columns.contains(&name));
                 parts.insert(index, columns);
                 Some((reasons.join("; "), kept))
             }

@@ -251,6 +251,7 @@ pub struct TortillaView<'a> {
     pub(super) left: Mutex<std::collections::HashSet<usize>>,
     /// Columns that could not be computed, with the reason.
     pub(super) failed: Mutex<Vec<(String, String)>>,
+    pub(super) failed_samples: Mutex<Vec<(usize, Error)>>,
 }
 
 impl TortillaView<'_> {
@@ -262,6 +263,12 @@ impl TortillaView<'_> {
     /// A column could not be computed, while others could: it keeps what it had before the run.
     pub fn fail_column(&self, column: &str, error: &Error) {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).push((column.to_owned(), error.to_string()));
+    }
+
+    /// The sample at this index of [`TortillaView::samples`] could not be computed: it keeps what it had before the run.
+    pub fn fail_sample(&self, index: usize, error: Error) {
+        self.leave(index);
+        self.failed_samples.lock().unwrap_or_else(PoisonError::into_inner).push((index, error));
     }
 
     /// Leaves the values of the sample at this index of [`TortillaView::samples`] as they were before the run.

@@ -92,7 +92,7 @@ impl OperationOutput for Extended<Built> {
     }
 
     fn is_sound(&self) -> bool {
-        self.failures.is_empty() && self.outcome.is_sound()
+        !self.has_failures() && self.outcome.is_sound()
     }
 }
 
@@ -107,6 +107,13 @@ pub struct Extended<T> {
     pub failures: Vec<Failure>,
     /// Remarks of the extensions.
     pub notes: Vec<RunNote>,
+}
+
+impl<T> Extended<T> {
+    /// True when a sample or a whole column could not be computed.
+    pub fn has_failures(&self) -> bool {
+        !self.failures.is_empty() || self.notes.iter().any(RunNote::is_failure)
+    }
 }
 
 /// Runs extensions over a draft; returns the edits that add their columns and fields. The job can be paused.

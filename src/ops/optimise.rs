@@ -15,8 +15,8 @@ use super::legacy::{is_taco_name, write_assembly};
 use super::migrate::{assembly_of, is_other_generation};
 use super::operation::{Operation, OperationOutput, PathUse, PathVisitor};
 use crate::container::{
-    self, Assembly, AssemblyLevel, BuildOptions, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch, SourceCheck,
-    Staging, TortillaOptions, asset_size, copy_asset,
+    self, Assembly, AssemblyLevel, BuildOptions, DatasetVersion, Format, OnDamage, OpenOptions, PartialFolder, RowSource, Scratch,
+    SourceCheck, Staging, TortillaOptions, asset_size, copy_asset,
 };
 use crate::error::{Cause, Error, IoContext, Result};
 use crate::extensions::{self, CallTarget, ExtensionCall, HASH_COLUMN, builtin};
@@ -228,6 +228,7 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     ctx.stage(tr!("Writing the raster"), None);
     let tog = TogOptions { parallel: true, ..request.tog };
     let source = RasterSource::typed(asset.clone()).with_variable(request.variable.clone());
+    let version = DatasetVersion::of_files([request.input.as_path()])?;
     let written = raster::write_tog(&source, &staging.path().join(&*name), &tog, ctx);
     written.map_err(|error| match (free_bytes(&request.output), asset_size(&asset)) {
         // GDAL does not say why it could not write.
@@ -237,6 +238,7 @@ fn one(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
         _ => error,
     })?;
     raster::close_idle();
+    version.expect_unchanged()?;
     staging.finish()?;
     let mut optimised = Optimised { path: request.output.clone(), ..Optimised::default() };
     let size = asset_size(&AssetPath::file(&*request.output))?;
@@ -249,6 +251,8 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     let known: HashSet<&str> = files.iter().map(String::as_str).collect();
     let beside = |name: &str| BESIDE.iter().any(|ending| name.strip_suffix(ending).is_some_and(|whole| known.contains(whole)));
     let files: Vec<&String> = files.iter().filter(|name| !beside(name)).collect();
+    let paths: Vec<PathBuf> = known.iter().map(|name| request.input.join(name)).collect();
+    let version = DatasetVersion::of_files(paths.iter().map(PathBuf::as_path))?;
     let output = PartialFolder::of_files(&request.output, request.overwrite)?;
     // What GDAL needs while it writes a raster does not get into the output.
     let scratch = Scratch::beside(&request.output)?;
@@ -277,6 +281,7 @@ fn folder(request: &OptimiseRequest, ctx: &JobContext) -> Result<Optimised> {
     }
     // Handles into the folder would keep it from getting its name on some systems.
     raster::close_idle();
+    version.expect_unchanged()?;
     output.finish()?;
     Ok(optimised)
 }

@@ -1,12 +1,14 @@
 //! DuckDB's arithmetic: integer overflow is an error, a remainder has the sign of the dividend, and division and rounding follow
 //! DuckDB. Rewrites plans of the engine.
 
+use std::ops::Neg;
 use std::sync::Arc;
 
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::duckdb_functions::is_negative_of;
 use super::engine::{refusal, type_name};
 use super::nested_plans;
 use super::plan_inputs::map_inputs;
@@ -73,9 +75,14 @@ fn is_other_here(part: &Expr) -> bool {
             AggExpr::Max { .. } | AggExpr::Sum(_) | AggExpr::Mean(_) | AggExpr::Median(_) | AggExpr::Std(..) | AggExpr::Var(..),
         ) => true,
         Expr::Cast { .. } | Expr::Ternary { .. } => true,
+        Expr::AnonymousFunction { function, .. } => is_negative_of(function),
         Expr::Function { function, .. } => {
             use FunctionExpr::{Abs, Quantile, Round, Sign};
-            matches!(function, Round { .. } | Abs | Sign | Quantile { .. } | FunctionExpr::Boolean(BooleanFunction::IsIn { .. }))
+            matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
+                || matches!(
+                    function,
+                    Round { .. } | Abs | Sign | Quantile { .. } | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
+                )
                 || computes_with_doubles(function)
                 || has_one_type(function)
                 || counts_in_small_numbers(function)
@@ -221,6 +228,12 @@ fn arithmetic(op: Operator) -> Option<Arithmetic> {
 fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
     let dtype = |expression: &Expr| expression.to_field(schema).map_or(DataType::Null, |field| field.dtype().clone());
     Ok(match part {
+        // The sign of fractions changes, of 0 and NaN too, which a difference does not do.
+        Expr::AnonymousFunction { ref input, ref function, .. } if is_negative_of(function) => match input.as_slice() {
+            [number] if is_fraction(&dtype(number)) => number.clone().neg(),
+            [number] => one(lit(0) - number.clone(), schema)?,
+            _ => part,
+        },
         Expr::BinaryExpr { ref left, op, ref right } if op.is_comparison() => {
             let dtypes = [dtype(left), dtype(right)];
             if let Some([left, right]) = texts_as_truths([left, right], &dtypes) {
@@ -261,9 +274,13 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 }
                 None => part.clone(),
             };
-            match function {
-                FunctionExpr::MaxHorizontal => with_nan_greatest(made, input, &dtypes, schema),
-                FunctionExpr::MinHorizontal => with_nan_least(made, input, &dtypes, schema),
+            let is_greatest = match function {
+                FunctionExpr::MaxHorizontal => true,
+                FunctionExpr::MinHorizontal => false,
+                _ => return Ok(made),
+            };
+            match made.to_field(schema) {
+                Ok(field) if field.dtype().is_float() => extreme(field.dtype().clone(), is_greatest).call(input.clone()),
                 _ => made,
             }
         }
@@ -299,6 +316,8 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         {
             input.first().map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
         }
+        // A number of 8 bits.
+        Expr::Function { function: FunctionExpr::Bitwise(BitwiseFunction::CountOnes), .. } => part.cast(DataType::Int8),
         // -1, 0 or 1, of NaN 0.
         Expr::Function { ref input, function: FunctionExpr::Sign } => match input.first() {
             Some(number) if dtype(number).is_primitive_numeric() => {
@@ -518,13 +537,31 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     let has = |wanted: fn(&DataType) -> bool| dtypes.iter().any(wanted);
     let is_unsigned = has(|dtype| *dtype == DataType::UInt64) && has(|dtype| matches!(dtype, DataType::Unknown(_)));
     if op == Operator::TrueDivide && is_unsigned {
-        return Some(divided(DataType::Float64).call(vec![one, other]));
+        return Some(by_row(DataType::Float64, |number, divisor| number / divisor).call(vec![one, other]));
     }
+    let dtype_of_both = || {
+        let is_small = has(|dtype| *dtype == DataType::Float32) && !has(|dtype| *dtype == DataType::Float64);
+        if is_small { DataType::Float32 } else { DataType::Float64 }
+    };
     // The engine multiplies by the reciprocal of a single divisor.
     if op == Operator::TrueDivide && matches!(right, Expr::Literal(_) | Expr::Cast { .. }) && dtypes.iter().any(is_fraction) {
-        let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
-        let dtype = if is_small { DataType::Float32 } else { DataType::Float64 };
-        return Some(divided(dtype).call(vec![one, other]));
+        return Some(by_row(dtype_of_both(), |number, divisor| number / divisor).call(vec![one, other]));
+    }
+    // The engine takes `0 - x` and `-1 * x` as the other sign, and `x + 0` as `x`, which differ for -0.0 and NaN.
+    let shortens = |side: &Expr| match (side, op) {
+        (Expr::Literal(number), Operator::Plus | Operator::Minus) => is_value(number, 0.0),
+        (Expr::Literal(number), Operator::Multiply) => is_value(number, -1.0),
+        (_, Operator::Plus | Operator::Minus | Operator::Multiply) => is_computed_constant(side),
+        _ => false,
+    };
+    let has_column = dtypes.iter().any(DataType::is_float) && has(|dtype| dtype.is_primitive_numeric());
+    if has_column && !has(is_decimal) && (shortens(left) || shortens(right)) {
+        let compute: fn(f64, f64) -> f64 = match op {
+            Operator::Plus => |a, b| a + b,
+            Operator::Minus => |a, b| a - b,
+            _ => |a, b| a * b,
+        };
+        return Some(by_row(dtype_of_both(), compute).call(vec![one, other]));
     }
     // With numbers of 32 bits, integers and written numbers have 32 bits.
     let small = |dtype: &DataType| *dtype == DataType::Float32;
@@ -540,22 +577,38 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     }
 }
 
-/// The quotient of fractions of a type, each rounded once.
-fn divided(dtype: DataType) -> UserDefinedFunction {
+/// True for what is computed from written values alone, as `-1.5e0`.
+fn is_computed_constant(expression: &Expr) -> bool {
+    let is_part = |part: &Expr| {
+        matches!(
+            part,
+            Expr::Literal(_) | Expr::Cast { .. } | Expr::Function { .. } | Expr::AnonymousFunction { .. } | Expr::BinaryExpr { .. }
+        )
+    };
+    !matches!(expression, Expr::Literal(_)) && expression.into_iter().all(is_part)
+}
+
+/// True for a written number of this value.
+fn is_value(number: &LiteralValue, value: f64) -> bool {
+    number.to_any_value().and_then(|number| number.extract::<f64>()) == Some(value)
+}
+
+/// A function of two fractions of a type, which is computed for each row and rounded once.
+fn by_row(dtype: DataType, compute: fn(f64, f64) -> f64) -> UserDefinedFunction {
     let of = dtype.clone();
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let [left, right] = columns else { return Err(refusal("arithmetic takes two numbers")) };
         let rows = rows(left, right);
-        let [numbers, divisors] = [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
-        let (numbers, divisors) = (numbers?, divisors?);
-        let (numbers, divisors) = (numbers.f64()?, divisors.f64()?);
-        let quotients: Float64Chunked = (0..rows).map(|row| Some(at(numbers, row)? / at(divisors, row)?)).collect();
-        Ok(quotients.into_column().cast(&of)?.with_name(left.name().clone()))
+        let [numbers, others] = [left.cast(&of)?, right.cast(&of)?].map(|side| side.cast(&DataType::Float64));
+        let (numbers, others) = (numbers?, others?);
+        let (numbers, others) = (numbers.f64()?, others.f64()?);
+        let results: Float64Chunked = (0..rows).map(|row| Some(compute(at(numbers, row)?, at(others, row)?))).collect();
+        Ok(results.into_column().cast(&of)?.with_name(left.name().clone()))
     };
     let field = move |_: &Schema, fields: &[Field]| {
         Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), dtype.clone()))
     };
-    let mut function = UserDefinedFunction::new("divided".into(), BaseColumnUdf::new(values, field));
+    let mut function = UserDefinedFunction::new("by_row".into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();
     function
 }
@@ -597,38 +650,30 @@ fn is_quotient(expression: &Expr) -> bool {
     matches!(expression, Expr::AnonymousFunction { fmt_str, .. } if fmt_str.as_str() == QUOTIENT)
 }
 
-/// True where one of the values is NaN; `None` where none can be.
-fn has_nan(values: &[Expr], dtypes: &[DataType]) -> Option<Expr> {
-    let floats = values.iter().zip(dtypes).filter(|(_, dtype)| dtype.is_float());
-    floats.map(|(value, _)| value.clone().is_nan().fill_null(lit(false))).reduce(Expr::or)
-}
-
-/// The least of several numbers: NaN only where no other number is among them, as the greatest number. The engine's answer depends on
-/// their order.
-fn with_nan_least(least: Expr, values: &[Expr], dtypes: &[DataType], schema: &Schema) -> Expr {
-    let dtype = least.to_field(schema).map(|field| field.dtype().clone());
-    match (has_nan(values, dtypes), dtype, &least) {
-        (Some(has_nan), Ok(dtype), Expr::Function { input, function }) if dtype.is_float() => {
-            let number = |(value, known): (&Expr, &DataType)| match known.is_float() {
-                true => value.clone().fill_nan(lit(NULL).cast(dtype.clone())),
-                false => value.clone(),
-            };
-            let numbers = Expr::Function { input: input.iter().zip(dtypes).map(number).collect(), function: function.clone() };
-            let nan = when(has_nan).then(lit(f64::NAN)).otherwise(lit(NULL)).cast(dtype.clone());
-            coalesce(&[numbers, nan])
-        }
-        _ => least,
-    }
-}
-
-/// The greatest of several numbers: NaN if one of them is, as the greatest number.
-fn with_nan_greatest(greatest: Expr, values: &[Expr], dtypes: &[DataType], schema: &Schema) -> Expr {
-    match (has_nan(values, dtypes), greatest.to_field(schema)) {
-        (Some(is_nan), Ok(field)) if field.dtype().is_float() => {
-            when(is_nan).then(lit(f64::NAN).cast(field.dtype().clone())).otherwise(greatest)
-        }
-        _ => greatest,
-    }
+/// The greatest or least of several fractions of a type that are not null: NaN is the greatest, and of equal ones the first is taken.
+fn extreme(dtype: DataType, is_greatest: bool) -> UserDefinedFunction {
+    let (of, of_field) = (dtype.clone(), dtype.clone());
+    let is_beyond = move |one: f64, other: f64| match (one.is_nan(), other.is_nan()) {
+        (true, is_nan) => is_greatest && !is_nan,
+        (false, true) => !is_greatest,
+        (false, false) => (is_greatest && one > other) || (!is_greatest && one < other),
+    };
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let name = columns.first().map_or(PlSmallStr::EMPTY, |column| column.name().clone());
+        // An empty column has no rows, whatever constants are beside it.
+        let rows = columns.iter().map(Column::len).find(|rows| *rows != 1).unwrap_or(1);
+        let columns = columns.iter().map(|column| column.cast(&of)?.cast(&DataType::Float64)).collect::<PolarsResult<Vec<_>>>()?;
+        let columns = columns.iter().map(Column::f64).collect::<PolarsResult<Vec<_>>>()?;
+        let further = |best: f64, number: f64| if is_beyond(number, best) { number } else { best };
+        let extremes = (0..rows).map(|row| columns.iter().filter_map(|column| at(column, row)).reduce(further));
+        Ok(extremes.collect::<Float64Chunked>().into_column().cast(&dtype)?.with_name(name))
+    };
+    let field = move |_: &Schema, fields: &[Field]| {
+        Ok(Field::new(fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone()), of_field.clone()))
+    };
+    let mut function = UserDefinedFunction::new("extreme".into(), BaseColumnUdf::new(values, field));
+    function.options = FunctionOptions::elementwise();
+    function
 }
 
 /// A power of numbers. The engine takes another function for some exponents, which differs for -0.0 and infinity.

@@ -1,6 +1,9 @@
 //! DuckDB functions that the engine lacks: dates, text, lists, `arg_min`/`arg_max` and regression. Names and semantics are
 //! DuckDB's; null arguments give null.
 
+use std::ops::Neg;
+use std::sync::LazyLock;
+
 use super::durations;
 use super::engine::refusal;
 use super::functions::{MADE_FIELDS, map_of};
@@ -70,6 +73,9 @@ const fn aggregate(name: &'static str, takes: usize, gives: Gives, run: fn(&[Col
     FunctionEntry { name, shown: name, takes: (takes, takes), names: 0, gives, aggregates: true, run }
 }
 
+/// Name of the function of the sign `-`.
+const NEGATIVE_OF: &str = "negative_of";
+
 const FUNCTIONS: &[FunctionEntry] = &[
     FunctionEntry {
         names: 1,
@@ -108,6 +114,7 @@ const FUNCTIONS: &[FunctionEntry] = &[
     scalar("unicode", (1, 1), Gives::Whole, |c| codes(c, -1)),
     scalar("ord", (1, 1), Gives::Whole, |c| codes(c, -1)),
     scalar("chr", (1, 1), Gives::Text, characters),
+    FunctionEntry { shown: "-", ..scalar(NEGATIVE_OF, (1, 1), Gives::Like(0), negative) },
     scalar("even", (1, 1), Gives::Number, even),
     scalar("factorial", (1, 1), Gives::Whole, factorial),
     scalar("gcd", (2, 2), Gives::Whole, |c| of_wholes(c, |a, b| Some(divisor(a, b)))),
@@ -176,6 +183,17 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 
 /// The function with this name.
 pub(super) fn function(name: &str) -> Option<UserDefinedFunction> {
+    // One for all statements, by which a plan is asked for calls of it.
+    static OF_SIGN: LazyLock<Option<UserDefinedFunction>> = LazyLock::new(|| made(NEGATIVE_OF));
+    if name == NEGATIVE_OF { OF_SIGN.clone() } else { made(name) }
+}
+
+/// True for a call of the function of the sign `-` in a plan.
+pub(super) fn is_negative_of(function: &OpaqueColumnUdf) -> bool {
+    self::function(NEGATIVE_OF).is_some_and(|known| known.fun == *function)
+}
+
+fn made(name: &str) -> Option<UserDefinedFunction> {
     let found = *FUNCTIONS.iter().find(|function| function.name == name)?;
     let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
         let (least, most) = found.takes;
@@ -826,6 +844,16 @@ fn characters(columns: &[Column]) -> PolarsResult<Column> {
         letter.map(|letter| Some(letter.to_string())).ok_or_else(|| refusal(format!("{number} is no number of a character")))
     };
     Ok((0..rows).map(character).collect::<PolarsResult<StringChunked>>()?.into_column())
+}
+
+/// A number with the other sign.
+fn negative(columns: &[Column]) -> PolarsResult<Column> {
+    let number = &columns[0];
+    match number.dtype() {
+        DataType::Float32 => Ok(number.f32()?.apply_values(f32::neg).into_column()),
+        DataType::Float64 => Ok(number.f64()?.apply_values(f64::neg).into_column()),
+        _ => &Column::new(PlSmallStr::EMPTY, [0_i32]) - number,
+    }
 }
 
 /// The next even number away from zero.

@@ -459,6 +459,9 @@ impl ExpressionRewrite<'_, '_> {
             Expr::BinaryOp { left, op: BinaryOperator::BitwiseOr, right } => two("bits_or(_0, _1)", left, right),
             Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftLeft, right } => two("shifted_left(_0, _1)", left, right),
             Expr::BinaryOp { left, op: BinaryOperator::PGBitwiseShiftRight, right } => two("shifted_right(_0, _1)", left, right),
+            Expr::UnaryOp { op: UnaryOperator::Minus, expr } if !is_number(expr) && !self.is_whole(expr) => {
+                expression("negative_of(_0)", vec![*expr.clone()])
+            }
             Expr::UnaryOp { op: UnaryOperator::BitwiseNot, expr } => expression("bits_not(_0)", vec![*expr.clone()]),
             Expr::UnaryOp { op: UnaryOperator::PGPostfixFactorial, expr } => expression("factorial(_0)", vec![*expr.clone()]),
             Expr::UnaryOp { op: UnaryOperator::PGAbs, expr } => expression("abs(_0)", vec![*expr.clone()]),
@@ -1419,6 +1422,11 @@ fn digits_of(expr: &mut Expr) -> Option<&mut String> {
         Expr::Value(ValueWithSpan { value: Value::Number(text, _), .. }) => Some(text),
         _ => None,
     }
+}
+
+/// True for a written number, with its sign or without.
+fn is_number(expr: &Expr) -> bool {
+    digits_of(&mut expr.clone()).is_some()
 }
 
 /// True for a number with a decimal point.

@@ -296,6 +296,8 @@ fn list_sum(columns: &[Column]) -> PolarsResult<Column> {
         let numbers = lists.elements.cast(&DataType::Float64)?;
         let numbers = numbers.f64()?;
         let sum = |row: usize| lists.row(row)?.filter_map(|place| numbers.get(place)).reduce(|sum, number| sum + number);
+        // A sum begins with 0.0, so that of -0.0 is 0.0.
+        let sum = |row: usize| sum(row).map(|sum| sum + 0.0);
         return Ok((0..lists.len()).map(sum).collect::<Float64Chunked>().into_column());
     }
     let numbers = wholes(&lists.elements)?;

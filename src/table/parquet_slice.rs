@@ -1,7 +1,7 @@
 //! The bytes of a Parquet file, read by ranges, and the guard around the decoder: a damaged file gives an error, never a panic.
 
 use std::cell::Cell;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Once, PoisonError};
@@ -12,6 +12,9 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::panic_error;
+
+/// Bytes that are read at once for the header of a page; most are below 100.
+const HEADER_BYTES: usize = 512;
 
 /// Reads `length` bytes at `offset` of a Parquet file.
 type RangeRead = dyn Fn(u64, usize) -> std::io::Result<Bytes> + Send + Sync;
@@ -96,10 +99,11 @@ impl Length for ParquetSlice {
 }
 
 impl ChunkReader for ParquetSlice {
-    type T = SliceReader;
+    type T = BufReader<SliceReader>;
 
-    fn get_read(&self, start: u64) -> parquet::errors::Result<SliceReader> {
-        Ok(SliceReader { slice: self.clone(), position: start })
+    fn get_read(&self, start: u64) -> parquet::errors::Result<BufReader<SliceReader>> {
+        // The header of a page is read byte by byte; its data is read by `get_bytes`.
+        Ok(BufReader::with_capacity(HEADER_BYTES, SliceReader { slice: self.clone(), position: start }))
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
@@ -164,5 +168,33 @@ pub(super) fn unreadable(error: Box<dyn std::error::Error + Send + Sync>) -> Err
     match Error::found_in(error.as_ref()) {
         Some(own) => own,
         None => Error::new(crate::error::Kind::Io, "the table can't be read").because(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use arrow::array::{ArrayRef, Int64Array, RecordBatch};
+
+    use super::*;
+    use crate::jobs::JobContext;
+    use crate::table::{ParquetOptions, TableHead, write_parquet};
+
+    #[test]
+    fn a_page_is_read_in_a_few_calls() {
+        let numbers: ArrayRef = Arc::new(Int64Array::from_iter_values(0..1000));
+        let batch = RecordBatch::try_from_iter([("n", numbers)]).expect("is a batch");
+        let bytes = write_parquet(&batch.schema(), &[batch], &ParquetOptions::local()).expect("writes");
+        let whole = ParquetSlice::from_bytes(bytes.clone().into());
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let slice = ParquetSlice::new(bytes.len() as u64, move |offset, length| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            (whole.read)(offset, length)
+        });
+        TableHead::read(slice).and_then(|head| head.verify(&JobContext::default())).expect("reads");
+        // The footer in two; a header of each of the two pages, twice, and their data.
+        assert!(calls.load(Ordering::Relaxed) <= 10, "{calls:?} calls");
     }
 }

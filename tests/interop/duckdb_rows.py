@@ -9,6 +9,7 @@ import datetime
 import decimal
 import json
 import math
+import re
 import sys
 import threading
 import types
@@ -65,12 +66,23 @@ def plain(value):
     return value
 
 
+def early(value):
+    """A date, which is a text before the year 1: `0001-02-29 (BC)` is in the year 0."""
+    found = re.fullmatch(r"(\d{4,})-(\d\d)-(\d\d) \(BC\)", value) if isinstance(value, str) else None
+    if not found:
+        return plain(value)
+    year = 1 - int(found[1])
+    return {"d": f"{'-' if year < 0 else ''}{abs(year):04}-{found[2]}-{found[3]}"}
+
+
 def answer(connection, statement):
     limit = threading.Timer(SECONDS_MAX, connection.interrupt)
     limit.start()
     try:
-        rows = connection.execute(statement).fetchall()
-        return {"rows": [[plain(value) for value in row] for row in rows]}
+        cursor = connection.execute(statement)
+        is_date = [str(column[1]) == "DATE" for column in cursor.description]
+        rows = [[early(value) if date else plain(value) for value, date in zip(row, is_date)] for row in cursor.fetchall()]
+        return {"rows": rows}
     except duckdb.Error as error:
         return {"kind": type(error).__name__, "error": str(error).split("\n\nLINE")[0]}
     except (OverflowError, ValueError) as error:

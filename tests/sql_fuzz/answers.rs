@@ -199,7 +199,9 @@ pub fn difference(ours: &[Vec<Json>], theirs: &[Vec<Json>], is_ordered: bool) ->
     }
     let mut missed = None;
     for row in unpaired {
-        match left.iter().position(|other| are_alike_rows(row, other)) {
+        // The nearest one: a row in the middle of several small ones must not take the partner of the next.
+        let alike = (0..left.len()).filter(|at| are_alike_rows(row, left[*at]));
+        match alike.min_by(|one, other| f64::total_cmp(&distance(row, left[*one]), &distance(row, left[*other]))) {
             Some(at) => drop(left.swap_remove(at)),
             None => missed = missed.or(Some(row)),
         }
@@ -223,6 +225,12 @@ pub fn without_alike(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
 
 fn are_alike_rows(ours: &[Json], theirs: &[Json]) -> bool {
     ours.len() == theirs.len() && ours.iter().zip(theirs).all(|(ours, theirs)| alike(ours, theirs))
+}
+
+/// Sum of the differences of the numbers of two rows.
+fn distance(ours: &[Json], theirs: &[Json]) -> f64 {
+    let difference = |(one, other): (&Json, &Json)| Some((one.as_f64()? - other.as_f64()?).abs());
+    ours.iter().zip(theirs).filter_map(difference).sum()
 }
 
 /// True for equal values; fractions may differ in their last digits, as texts too, -0.0 is 0.0.
@@ -264,6 +272,15 @@ pub fn without_signs(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
     })
 }
 
+/// The rows with one text for NaN, whatever its sign.
+pub fn without_signs_of_nan(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
+    changed(rows, &|value| match value {
+        Json::String(text) if text == "-nan" => "nan".into(),
+        Json::Object(members) if members.get("b") == Some(&Json::from("2d6e616e")) => serde_json::json!({ "b": "6e616e" }),
+        other => other.clone(),
+    })
+}
+
 /// The rows with 0 for NaN.
 pub fn without_nan(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
     changed(rows, &|value| match value {
@@ -299,7 +316,13 @@ pub fn without_small(rows: &[Vec<Json>]) -> Vec<Vec<Json>> {
 }
 
 fn least_beside_greatest(rows: &[Vec<Json>]) -> f64 {
-    rows.iter().flatten().filter_map(Json::as_f64).map(f64::abs).fold(0.0, f64::max) * 1e-9
+    fn greatest(value: &Json) -> f64 {
+        match value {
+            Json::Array(items) => items.iter().map(greatest).fold(0.0, f64::max),
+            other => other.as_f64().map_or(0.0, f64::abs),
+        }
+    }
+    rows.iter().flatten().map(greatest).fold(0.0, f64::max) * 1e-9
 }
 
 /// The rows with four digits of their numbers; numbers that are very small beside the greatest are 0.

@@ -4,6 +4,7 @@
 mod archives;
 mod fault_proxy;
 mod listener;
+mod random;
 mod scenes;
 mod server;
 mod stores;
@@ -18,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 pub use archives::{Packing, pack, tar_of, zip_of};
 pub use fault_proxy::{FaultProxy, SentFault};
+pub use random::Random;
 pub use scenes::{COLLECTION, flat_scenes, geotiff, nested_scenes};
 pub use server::{Fault, Habit, Server};
 pub use stores::{Emulator, StoreKind};

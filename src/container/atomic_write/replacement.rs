@@ -12,7 +12,7 @@ use super::placing;
 use super::scratch::{self, Scratch};
 use super::swap::{self, sync_tree};
 use crate::error::{Error, IoContext, Kind, Result};
-use crate::model::Modified;
+use crate::model::{Modified, is_remote};
 
 /// New versions of files of one folder, written beside the folder until [`Replacement::finish`] renames them into it.
 pub struct Replacement {
@@ -45,6 +45,13 @@ pub fn restore_interrupted(folder: &Path) -> Result<()> {
     // A folder named `.` or `..` has no name to put another one beside.
     scratch::tidy_up(&folder.canonicalize().io_at("open the folder", folder)?);
     Ok(())
+}
+
+/// Removes what interrupted processes left of an output of this name, and restores what they had moved aside.
+pub fn clear_interrupted(target: &Path) {
+    if !is_remote(target) {
+        scratch::tidy_up(target);
+    }
 }
 
 impl Replacement {

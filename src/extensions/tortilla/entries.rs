@@ -307,7 +307,7 @@ impl TortillaExtension for ContentHash {
         let value = |(at, hash): (usize, Result<Option<String>>)| match hash {
             Ok(hash) => hash.map_or(Value::Null, Value::text),
             Err(error) => {
-                ctx.warn(format!("{}: {error}", tortilla.samples[at].path()));
+                tortilla.fail_sample(at, error);
                 Value::Null
             }
         };

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::attempt::{AttemptRecord, peak_memory};
 use super::make::map_sources;
 use super::{PartResult, Plan, PlanPart, SampleFailure, digest_of, file_stem, now_ms, part_path, result_path, size_of, write_json};
-use crate::container::{Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
+use crate::container::{self, Assembly, BuildOptions, Built, check_space, decode_assembly, output_exists, put_extent, write_part};
 use crate::error::{Error, Result};
 use crate::extensions::{ExtensionRun, builtin, has_targets, need_consent};
 use crate::jobs::JobContext;
@@ -106,6 +106,7 @@ fn run_part(request: &RunRequest, ctx: &JobContext) -> Result<PartRun> {
         && let Some(result) = written(&plan, folder, part, ctx)?
     {
         tracing::info!("skips {}, which is written already", result.name);
+        container::clear_interrupted(&plan.output_of(folder, part));
         return Ok(PartRun::Skipped(result));
     }
     need_consent(&plan.calls)?;

@@ -1,0 +1,541 @@
+//! Runs of steps in processes of their own, what they must leave behind, and the seeds that choose both.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value as Json, json};
+use taco_studio::jobs::JobContext;
+use taco_studio::ops::{AnyOperation, OperationOutput};
+
+use super::faults::{self, Action, Fault, Kind, SharedMemory};
+use super::steps::{STEPS, Step};
+use super::world::{self, State};
+use crate::support::{Random, Workspace};
+
+/// Seeds of a test without the environment variable.
+const FEW: u64 = 500;
+/// Steps of a chain.
+const LENGTH: usize = 4;
+/// A run that takes longer hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Outputs whose following ones are remembered.
+const REMEMBERED: usize = 20_000;
+
+/// Variables of the folders in the home.
+const HOMES: [(&str, &str); 4] = [
+    ("XDG_CONFIG_HOME", ".config"),
+    ("XDG_CACHE_HOME", ".cache"),
+    ("XDG_DATA_HOME", ".local/share"),
+    ("XDG_STATE_HOME", ".local/state"),
+];
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Ending {
+    /// With success. A run that is not sound lists files that it kept as they were.
+    Done {
+        is_sound: bool,
+        said: String,
+    },
+    Failed(String),
+    Killed,
+}
+
+/// What a query of all rows says of a dataset: the answer, or the error.
+type Reading = Result<String, String>;
+
+/// What a step without faults makes of outputs: the new ones, or none when it fails.
+#[derive(Clone)]
+struct Expected {
+    new: Option<State>,
+    /// Calls of each kind.
+    counts: [u64; Kind::ALL.len()],
+}
+
+/// One process of the simulation: its workspace, and what it knows of steps.
+struct Simulation {
+    workspace: Workspace,
+    memory: SharedMemory,
+    known: HashMap<(usize, String, Vec<String>), Expected>,
+    tally: BTreeMap<String, u64>,
+}
+
+/// What the story of a seed has, for a failure.
+type Story = String;
+
+impl Simulation {
+    fn new() -> Self {
+        let workspace = Workspace::new();
+        world::build(&workspace);
+        let memory = SharedMemory::new().expect("shared memory");
+        Self { workspace, memory, known: HashMap::new(), tally: BTreeMap::new() }
+    }
+
+    fn count(&mut self, what: impl Into<String>) {
+        *self.tally.entry(what.into()).or_default() += 1;
+    }
+
+    /// Runs a request in a process of its own.
+    fn run(&mut self, request: &Json, faults: &[Fault], source: Option<&str>, ways: u64) -> Result<Ending, String> {
+        let root = self.workspace.path("").canonicalize().expect("the workspace");
+        let exchanged = source.map(|source| [root.join(source), root.join(world::other(source))]);
+        let exchanged = exchanged.as_ref().map(|[one, other]| [one.as_path(), other.as_path()]);
+        world::date_alike(&self.workspace);
+        self.memory.prepare(&root, faults, exchanged, ways);
+        let log = root.join("log");
+        // SAFETY: The child has one thread, and this process has no other that holds a lock which the child needs.
+        match unsafe { libc::fork() } {
+            -1 => panic!("no process: {}", std::io::Error::last_os_error()),
+            0 => self.run_in_child(request, &root, &log, if ways == 0 { 1 } else { 2 }),
+            child => self.ended(child, &log),
+        }
+    }
+
+    fn run_in_child(&self, request: &Json, root: &Path, log: &Path, threads: usize) -> ! {
+        // SAFETY: Nothing of the child outlives its end.
+        let shared = unsafe { &*std::ptr::from_ref(self.memory.get()) };
+        let prepared = || -> std::io::Result<()> {
+            let log = fs::File::create(log)?;
+            // SAFETY: Both descriptors are open. The process has one thread, so nothing reads the environment meanwhile.
+            unsafe {
+                libc::dup2(std::os::fd::AsRawFd::as_raw_fd(&log), 2);
+                std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
+                std::env::set_var("POLARS_MAX_THREADS", threads.to_string());
+                std::env::set_var("TMPDIR", root.join("temporary"));
+                // Not the user's settings.
+                std::env::set_var("HOME", root.join("home"));
+                for (name, folder) in HOMES {
+                    std::env::set_var(name, root.join("home").join(folder));
+                }
+                libc::alarm(PATIENCE.as_secs() as u32);
+            }
+            std::env::set_current_dir(root)?;
+            shared.intercept()
+        };
+        let run = || {
+            let mut request = request.clone();
+            let name = request.as_object_mut().and_then(|fields| fields.remove("command"));
+            let name = name.as_ref().and_then(Json::as_str).unwrap_or_default();
+            let operation = AnyOperation::from_request(name, request)?;
+            operation.run(&JobContext::default())
+        };
+        match prepared() {
+            Err(error) => shared.say(3, &format!("prepared nothing: {error}")),
+            Ok(()) => {
+                let ended = catch_unwind(AssertUnwindSafe(run));
+                shared.disarm();
+                match ended {
+                    Ok(Ok(output)) if output.is_sound() => shared.say(1, &output.to_json().to_string()),
+                    Ok(Ok(output)) => shared.say(4, &output.to_json().to_string()),
+                    Ok(Err(error)) => shared.say(2, &error.report()),
+                    Err(_) => shared.say(3, "it panicked"),
+                }
+            }
+        }
+        // SAFETY: Ends the process without what the test's own process would do at its end.
+        unsafe { libc::_exit(0) }
+    }
+
+    fn ended(&self, child: libc::pid_t, log: &Path) -> Result<Ending, String> {
+        let mut status = 0;
+        // SAFETY: Waits for the own child.
+        while unsafe { libc::waitpid(child, &mut status, 0) } == -1 {}
+        let shared = self.memory.get();
+        let said = || fs::read_to_string(log).unwrap_or_default();
+        match shared.ending.load(std::sync::atomic::Ordering::Acquire) {
+            1 => Ok(Ending::Done { is_sound: true, said: shared.message() }),
+            4 => Ok(Ending::Done { is_sound: false, said: shared.message() }),
+            2 => Ok(Ending::Failed(shared.message())),
+            3 => Err(format!("{}\n{}", shared.message(), said())),
+            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL => Ok(Ending::Killed),
+            _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM => Err(format!("it hangs\n{}", said())),
+            _ => Err(format!("it ended with status {status:#x}\n{}", said())),
+        }
+    }
+
+    /// What the step makes of the present outputs, with the other version of `source` where one is given. The outputs stay.
+    fn expected(&mut self, step: usize, source: Option<&str>, history: &[String]) -> Result<Expected, String> {
+        let (old, _) = world::state(&self.workspace);
+        let mut history = history.to_vec();
+        history.extend(source.map(str::to_owned));
+        let key = (step, world::key_of(&old), history);
+        if let Some(known) = self.known.get(&key) {
+            return Ok(known.clone());
+        }
+        let kept = self.workspace.path("kept");
+        for name in world::CHANGED {
+            crate::support::copy_folder(&self.workspace.path(name), &kept.join(name));
+        }
+        self.exchange(source);
+        let request = (STEPS[step].request)();
+        let ending = self.run(&request, &[], None, 0);
+        let counts = self.memory.get().counts();
+        let (new, hidden) = world::state(&self.workspace);
+        self.exchange(source);
+        for name in world::CHANGED {
+            fs::remove_dir_all(self.workspace.path(name)).expect("removed");
+            fs::rename(kept.join(name), self.workspace.path(name)).expect("back");
+        }
+        fs::remove_dir_all(&kept).expect("removed");
+        let new = match ending? {
+            Ending::Done { .. } => Some(new),
+            Ending::Failed(error) if new != old => {
+                return Err(format!("without a fault it fails and changes outputs: {error}\n{new:#?}"));
+            }
+            Ending::Failed(_) => None,
+            Ending::Killed => return Err("without a fault it was killed".into()),
+        };
+        if !hidden.is_empty() {
+            return Err(format!("without a fault it leaves {hidden:?}"));
+        }
+        let expected = Expected { new, counts };
+        if self.known.len() >= REMEMBERED {
+            self.known.clear();
+        }
+        self.known.insert(key, expected.clone());
+        Ok(expected)
+    }
+
+    /// A source and its other version exchange their names.
+    fn exchange(&self, source: Option<&str>) {
+        let Some(source) = source else { return };
+        let [one, other, aside] = [source, &world::other(source), "aside"].map(|name| self.workspace.path(name));
+        let turned = fs::rename(&one, &aside).and_then(|()| fs::rename(&other, &one)).and_then(|()| fs::rename(&aside, &other));
+        turned.expect("exchanged");
+    }
+
+    /// Runs the chain of a seed.
+    fn run_seed(&mut self, seed: u64) -> Result<Story, Story> {
+        let mut random = Random::new(seed);
+        let mut story = format!("seed {seed}\n");
+        world::restore(&self.workspace);
+        let mut history = Vec::new();
+        for _ in 0..LENGTH {
+            let step = random.below(STEPS.len());
+            match self.run_step(step, &mut random, &mut history, &mut story) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(wrong) => return Err(format!("{story}{wrong}")),
+            }
+        }
+        Ok(story)
+    }
+
+    /// False when nothing can follow: the step fails in any case, and did not clear up.
+    fn run_step(&mut self, at: usize, random: &mut Random, history: &mut Vec<String>, story: &mut Story) -> Result<bool, String> {
+        let step = &STEPS[at];
+        let _ = writeln!(story, "- {}", step.name);
+        let (old, _) = world::state(&self.workspace);
+        let expected = self.expected(at, None, history)?;
+        let source = (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
+        let faults = choose(random, &expected.counts, source.is_some());
+        let with_other = match source.filter(|_| faults.iter().any(|fault| fault.action == Action::Exchange)) {
+            Some(source) => self.expected(at, Some(source), history)?.new,
+            None => None,
+        };
+        let ways = if random.below(3) == 0 { random.next() | 1 } else { 0 };
+        for fault in &faults {
+            let _ = writeln!(
+                story,
+                "  {fault}{}",
+                if fault.action == Action::Exchange { format!(" of {source:?}") } else { String::new() }
+            );
+        }
+        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss);
+        let changed = step.changes.filter(|_| faults.iter().any(ends));
+        let reading = changed.map(|dataset| self.reading(dataset)).transpose()?;
+        let before = world::inodes(&self.workspace);
+        let request = (step.request)();
+        let ending = self.run(&request, &faults, source, ways)?;
+        let (hits, subjects): (Vec<Fault>, Vec<String>) = self.memory.get().hits().into_iter().unzip();
+        if self.memory.get().is_exchanged() {
+            self.exchange(source);
+        }
+        let has_lost_power = hits.iter().any(|fault| fault.action == Action::PowerLoss);
+        if has_lost_power {
+            world::lose(&self.workspace, &self.memory.get().unsynced(), &before);
+        }
+        for fault in &hits {
+            self.count(format!("fault: {} at {:?}", fault.action.name(), fault.kind));
+        }
+        let _ = writeln!(story, "  {ending:?}, after {} of {} faults: {subjects:?}", hits.len(), faults.len());
+        let outcome = match (changed, reading) {
+            (Some(dataset), Some(old)) if ending == Ending::Killed && expected.new.is_some() => {
+                self.judge_reading(at, dataset, &old)?
+            }
+            _ => self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending)?,
+        };
+        let kind = hits.first().map_or("none", |fault| fault.action.name());
+        self.count(format!("outcome: {} | {kind} | {outcome}", step.name));
+        self.count(format!("steps: {outcome}"));
+        // The next start after a kill, or when the disk works again, completes the same step.
+        if ending == Ending::Killed || ["broken disk", "not cleared up"].contains(&outcome) {
+            if expected.new.is_none() {
+                return Ok(false);
+            }
+            self.finish_later(at, &expected, history)?;
+        }
+        if step.is_of_plan {
+            // What a plan keeps about itself is no output, and later steps depend on it.
+            history.push(format!("{} {outcome}", step.name));
+        }
+        Ok(true)
+    }
+
+    /// Compares what a run left with what it may leave; returns the name of the outcome.
+    fn judge(
+        &self,
+        step: &Step,
+        old: &State,
+        expected: &Expected,
+        with_other: Option<&State>,
+        hits: &[Fault],
+        ending: &Ending,
+    ) -> Result<&'static str, String> {
+        let (found, hidden) = world::state(&self.workspace);
+        let is_new = expected.new.as_ref() == Some(&found) || with_other == Some(&found);
+        // A folder that was made for an output may be left empty.
+        let is_old = found == *old || without_empty_folders(&found) == without_empty_folders(old);
+        let shown = || format!("{ending:?}\nleft beside: {hidden:?}\n{}", difference(old, expected.new.as_ref(), &found));
+        match ending {
+            Ending::Done { is_sound: false, .. } if is_old => Ok("refused"),
+            Ending::Done { is_sound: false, .. } if expected.new.as_ref().is_some_and(|new| new.keys().eq(found.keys())) => {
+                Ok("kept some")
+            }
+            Ending::Done { .. } if !is_new => Err(format!("{} reports success without the new: {}", step.name, shown())),
+            Ending::Failed(_) if !is_new && !is_old && hidden.iter().any(|name| name.ends_with(".old")) => Ok("broken disk"),
+            Ending::Failed(_) if !is_new && !is_old => {
+                Err(format!("{} leaves neither the old nor the new: {}", step.name, shown()))
+            }
+            // Whatever removes a file fails too.
+            Ending::Done { .. } | Ending::Failed(_) if hits.iter().any(|fault| matches!(fault.action, Action::FailFromNow(_))) => {
+                Ok("broken disk")
+            }
+            Ending::Done { .. } | Ending::Failed(_) if !hidden.is_empty() && !may_fail_to_clear_up(hits, is_old) => {
+                Err(format!("{} leaves something behind: {}", step.name, shown()))
+            }
+            Ending::Killed if !is_new && !is_old && hidden.is_empty() => {
+                Err(format!("{} leaves neither the old nor the new after a kill: {}", step.name, shown()))
+            }
+            Ending::Done { .. } | Ending::Failed(_) if !hidden.is_empty() => Ok("not cleared up"),
+            _ if is_new && is_old => Ok("same"),
+            _ if is_new => Ok("new"),
+            _ if is_old => Ok("old"),
+            _ => Ok("interrupted"),
+        }
+    }
+
+    /// What all rows of a dataset are, as a reader sees them.
+    fn reading(&mut self, dataset: &str) -> Result<Reading, String> {
+        match self.run(&json!({"command": "query", "input": dataset}), &[], None, 0)? {
+            Ending::Done { said, .. } => Ok(Ok(said)),
+            Ending::Failed(error) => Ok(Err(error)),
+            Ending::Killed => Err(format!("a query of {dataset} was killed")),
+        }
+    }
+
+    /// After a kill of a step that changes a dataset at its place: a reader sees the old or the new rows.
+    fn judge_reading(&mut self, at: usize, dataset: &str, old: &Reading) -> Result<&'static str, String> {
+        let found = self.reading(dataset)?;
+        let is_old = found == *old;
+        if let Err(error) = &found
+            && !is_old
+        {
+            return Err(format!("{} leaves a dataset that can't be read: {error}", STEPS[at].name));
+        }
+        Ok(if is_old { "old" } else { "other rows" })
+    }
+
+    /// The step runs again without a fault.
+    fn finish_later(&mut self, at: usize, expected: &Expected, history: &[String]) -> Result<(), String> {
+        let step = &STEPS[at];
+        let ending = self.run(&(step.request)(), &[], None, 0)?;
+        let (found, hidden) = world::state(&self.workspace);
+        if matches!(ending, Ending::Done { .. }) && hidden.is_empty() && expected.new.as_ref() == Some(&found) {
+            return Ok(());
+        }
+        let old = State::new();
+        let shown = difference(&old, expected.new.as_ref(), &found);
+        Err(format!("the next start of {}: {ending:?}\nleft beside: {hidden:?}\n{history:?}\n{shown}", step.name))
+    }
+}
+
+/// The faults of a run, at calls that the run without faults makes.
+fn choose(random: &mut Random, counts: &[u64; Kind::ALL.len()], has_source: bool) -> Vec<Fault> {
+    let made: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| counts[*kind as usize] > 0).collect();
+    if made.is_empty() {
+        return Vec::new();
+    }
+    let place = |random: &mut Random, kinds: &[Kind]| {
+        let kind = kinds[random.below(kinds.len())];
+        (kind, 1 + random.below(counts[kind as usize] as usize) as u64)
+    };
+    let failing = |random: &mut Random, from_now: bool| {
+        let (kind, number) = place(random, &made);
+        let error = kind.errors()[random.below(kind.errors().len())];
+        // A call that is interrupted for ever is no error that a disk has.
+        let error = if from_now && error == libc::EINTR { libc::EIO } else { error };
+        let action = if from_now { Action::FailFromNow(error) } else { Action::Fail(error) };
+        Fault { kind, number, action }
+    };
+    let ending = |random: &mut Random, action: Action| {
+        let (kind, number) = place(random, &made);
+        Fault { kind, number, action }
+    };
+    let short = |random: &mut Random| {
+        let kinds: Vec<Kind> = made.iter().copied().filter(|kind| matches!(kind, Kind::Read | Kind::Write)).collect();
+        if kinds.is_empty() {
+            return None;
+        }
+        let (kind, number) = place(random, &kinds);
+        Some(Fault { kind, number, action: Action::Shorten })
+    };
+    let mut faults = match random.below(20) {
+        0..2 => Vec::new(),
+        2..8 => vec![failing(random, false)],
+        8..10 => vec![failing(random, true)],
+        10..12 => vec![failing(random, false), failing(random, false)],
+        12..15 => vec![ending(random, Action::Kill)],
+        15..17 => vec![ending(random, Action::PowerLoss)],
+        17..19 if has_source => vec![ending(random, Action::Exchange)],
+        17..19 => vec![ending(random, Action::Kill)],
+        _ if has_source => vec![ending(random, Action::Exchange), failing(random, false)],
+        _ => vec![failing(random, false), ending(random, Action::Kill)],
+    };
+    if random.below(4) == 0 {
+        faults.extend(short(random));
+    }
+    faults
+}
+
+/// Whether faults may have met what removes temporary files: directly, or by what it has to look at after an earlier fault or at the end.
+fn may_fail_to_clear_up(hits: &[Fault], is_old: bool) -> bool {
+    hits.iter().any(|fault| match fault.kind {
+        Kind::Remove => true,
+        Kind::Look | Kind::Open => hits.len() > 1 || !is_old,
+        _ => false,
+    })
+}
+
+/// A state without folders that have nothing in them.
+fn without_empty_folders(state: &State) -> State {
+    let has_file = |folder: &str| state.keys().any(|name| name.starts_with(folder) && !name.ends_with('/'));
+    state.iter().filter(|(name, _)| !name.ends_with('/') || has_file(name)).map(|(name, sum)| (name.clone(), sum.clone())).collect()
+}
+
+/// What differs between states, for a person.
+fn difference(old: &State, new: Option<&State>, found: &State) -> String {
+    let none = State::new();
+    let new = new.unwrap_or(&none);
+    let names = old.keys().chain(new.keys()).chain(found.keys()).collect::<std::collections::BTreeSet<_>>();
+    let mut text = String::new();
+    for name in names {
+        let [old, new, found] = [old, new, found].map(|state| state.get(name));
+        let is = match found {
+            _ if old == new && found == old => continue,
+            None => "missing",
+            Some(_) if found == old => "old",
+            Some(_) if found == new => "new",
+            Some(_) => "OTHER",
+        };
+        let _ = writeln!(text, "  {name}: {is} (old {}, new {})", old.is_some(), new.is_some());
+    }
+    text
+}
+
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Tries the seeds of this process, and prints what it found.
+#[test]
+fn a_process_of_the_simulation() {
+    let [Some(first), Some(end), Some(step)] =
+        ["FIRST", "END", "STEP"].map(|name| number_of(&format!("TACO_STUDIO_SIMULATION_{name}")))
+    else {
+        return;
+    };
+    let mut simulation = Simulation::new();
+    let (mut tried, mut failed) = (0_u64, 0_u64);
+    for seed in (first..end).step_by(step as usize) {
+        tried += 1;
+        match simulation.run_seed(seed) {
+            Ok(story) if step == 1 && end - first == 1 => println!("{story}"),
+            Ok(_) => {}
+            Err(story) => {
+                failed += 1;
+                if let Some(folder) = std::env::var_os("TACO_STUDIO_SIMULATION_KEEP") {
+                    crate::support::copy_folder(&simulation.workspace.path(""), &Path::new(&folder).join(seed.to_string()));
+                }
+                println!("FAILED {story}");
+                let _ = std::io::stdout().flush();
+                if failed >= 20 {
+                    break;
+                }
+            }
+        }
+    }
+    for (what, count) in &simulation.tally {
+        println!("TALLY {count} {what}");
+    }
+    println!("TRIED {tried} FAILED {failed}");
+    assert_eq!(failed, 0, "see above");
+}
+
+/// Starts this test's own process for the seeds from `first` on, each `step`-th.
+fn start(first: u64, end: u64, step: u64) -> std::process::Child {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["simulation::runs::a_process_of_the_simulation", "--exact", "--nocapture", "--test-threads=1"]);
+    for (name, value) in [("FIRST", first), ("END", end), ("STEP", step)] {
+        command.env(format!("TACO_STUDIO_SIMULATION_{name}"), value.to_string());
+    }
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() {
+        command.env("TMPDIR", memory);
+    }
+    // Dates in outputs are the same in every run.
+    command.env("SOURCE_DATE_EPOCH", "1700000000");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().expect("starts")
+}
+
+#[test]
+fn seeds_of_faults_leave_the_old_or_the_new_whole() {
+    if let Err(reason) = faults::can_intercept() {
+        assert!(std::env::var_os("CI").is_none(), "{reason}");
+        println!("skipped: {reason}");
+        return;
+    }
+    let count = number_of("TACO_STUDIO_SIMULATE").unwrap_or(FEW);
+    let first = number_of("TACO_STUDIO_SIMULATE_FROM").unwrap_or(1);
+    let processes = std::thread::available_parallelism().map_or(1, |count| count.get() as u64).min(count);
+    let clock = Instant::now();
+    let children: Vec<_> = (0..processes).map(|at| start(first + at, first + count, processes)).collect();
+    let outputs: Vec<_> = children.into_iter().map(|child| child.wait_with_output().expect("ends")).collect();
+    let mut tally: BTreeMap<String, u64> = BTreeMap::new();
+    let (mut tried, mut failures) = (0, String::new());
+    for output in &outputs {
+        let text = String::from_utf8_lossy(&output.stdout);
+        for line in text.lines() {
+            if let Some((count, what)) = line.strip_prefix("TALLY ").and_then(|rest| rest.split_once(' ')) {
+                *tally.entry(what.to_owned()).or_default() += count.parse::<u64>().unwrap_or_default();
+            }
+            if let Some(rest) = line.strip_prefix("TRIED ") {
+                tried += rest.split(' ').next().and_then(|count| count.parse::<u64>().ok()).unwrap_or_default();
+            }
+        }
+        if !output.status.success() {
+            failures += &text;
+        }
+    }
+    println!("{tried} seeds in {:.0} s", clock.elapsed().as_secs_f64());
+    tally.iter().for_each(|(what, count)| println!("{count:8} {what}"));
+    assert!(failures.is_empty(), "{failures}");
+    assert_eq!(tried, count, "every seed was tried");
+    assert!(count < FEW || tally.keys().filter(|what| what.starts_with("fault: ")).count() > 30, "faults of every kind");
+}
