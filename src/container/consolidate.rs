@@ -13,8 +13,9 @@ use arrow::datatypes::{DataType, Field, Schema};
 use super::atomic_write::{PartialFile, PartialFolder};
 use super::merge_collections::{PartFacts, check_schemas, collection_bytes, merged, sources_of, tacocat_of};
 use super::tacocat::{INDEX_SIZE, TacocatIndex};
-use super::{Built, ContainerReader, EarlyReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
+use super::{Built, ContainerReader, DatasetVersion, EarlyReader, Format, HeaderEntry, ZipReader, detect, field_schema_of};
 use crate::error::{Error, IoContext, Kind, Result};
+use crate::files::LocalVersion;
 use crate::jobs::{JobContext, try_map};
 use crate::model::{Collection, MAX_LEVELS, PitRoot, PitSchema, SampleKind, is_remote, place_below};
 use crate::table::{Compression, ParquetOptions, ParquetSink};
@@ -115,6 +116,15 @@ fn open_part(path: &Path, ctx: &JobContext) -> Result<ZipReader> {
     }
 }
 
+/// What was found in a part.
+struct LookedAt {
+    facts: PartFacts,
+    samples: u64,
+    roots: u64,
+    /// Its version when it was open; `None` for a remote one.
+    version: Option<LocalVersion>,
+}
+
 /// Facts of all parts, collected before anything is written.
 struct Gathered {
     paths: Vec<PathBuf>,
@@ -125,6 +135,8 @@ struct Gathered {
     roots: u64,
     /// Columns and trees were not compared.
     unchecked: bool,
+    /// The local parts, which are opened again for each level.
+    version: DatasetVersion,
 }
 
 impl Gathered {
@@ -141,7 +153,7 @@ impl Gathered {
         let opened = open_part(first_path, ctx)?;
         let (schemas, first, first_name) = (schemas_of(&opened), opened.collection().clone(), name_of(first_path)?);
         drop(opened);
-        let looked: Vec<(PartFacts, u64, u64)> = try_map(inputs, |_, path| {
+        let looked: Vec<LookedAt> = try_map(inputs, |_, path| {
             ctx.check()?;
             let zip = open_part(path, ctx)?;
             let name = name_of(path)?;
@@ -153,12 +165,15 @@ impl Gathered {
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
             let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };
             ctx.step(1);
-            Ok((facts, samples, zip.levels().rows(0) as u64))
+            let version = zip.file().local_version()?;
+            Ok(LookedAt { facts, samples, roots: zip.levels().rows(0) as u64, version })
         })?;
-        let samples = looked.iter().map(|(_, samples, _)| samples).sum();
-        let roots = looked.iter().map(|(_, _, roots)| roots).sum();
-        let parts = looked.into_iter().map(|(facts, _, _)| facts).collect();
-        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, roots, unchecked })
+        let samples = looked.iter().map(|part| part.samples).sum();
+        let roots = looked.iter().map(|part| part.roots).sum();
+        let local = inputs.iter().zip(&looked).filter_map(|(path, part)| Some((path.clone(), part.version?)));
+        let version = DatasetVersion::of_versions(local);
+        let parts = looked.into_iter().map(|part| part.facts).collect();
+        Ok(Self { paths: inputs.to_vec(), parts, first, schemas, samples, roots, unchecked, version })
     }
 
     /// The columns of a level of the index: `id`, `type`, then the others by name; with a single part, in the part's order.
@@ -322,6 +337,7 @@ fn write_folder(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobCont
     let path = output.path().join("COLLECTION.json");
     std::fs::write(&path, &collection).io_at("write the index", &path)?;
     ctx.check()?;
+    gathered.version.expect_unchanged()?;
     output.finish()?;
     Ok(gathered.built(target, options, bytes + collection.len() as u64))
 }
@@ -352,6 +368,7 @@ fn write_file(gathered: &Gathered, options: &ConsolidateOptions, ctx: &JobContex
     out.seek(SeekFrom::Start(0)).map_err(failed)?;
     out.write_all(&index.to_bytes()).map_err(failed)?;
     ctx.check()?;
+    gathered.version.expect_unchanged()?;
     output.finish()?;
     Ok(gathered.built(target, options, end + collection.len() as u64))
 }
@@ -362,6 +379,7 @@ fn write_collection_file(gathered: &Gathered, options: &ConsolidateOptions) -> R
     fields.insert("taco:sources".into(), sources_of(&gathered.parts));
     let collection = collection_bytes(&fields, b"    ")?;
     output.file().write_all(&collection).io_at("write the collection", &options.target)?;
+    gathered.version.expect_unchanged()?;
     output.finish()?;
     Ok(gathered.built(options.target.clone(), options, collection.len() as u64))
 }

@@ -69,6 +69,11 @@ impl DatasetVersion {
         Ok(Self(Arc::new(paths.into_iter().map(member).collect::<Result<_>>()?)))
     }
 
+    /// The versions of local files when they were open.
+    pub(super) fn of_versions(files: impl IntoIterator<Item = (PathBuf, LocalVersion)>) -> Self {
+        Self(Arc::new(files.into_iter().map(|(path, version)| ComparedMember::File { path, version }).collect()))
+    }
+
     /// The version of open remote files.
     pub(super) fn of_remote(files: Vec<ByteSource>) -> Self {
         Self(Arc::new(files.into_iter().filter(ByteSource::is_remote).map(ComparedMember::Remote).collect()))

@@ -247,7 +247,8 @@ impl Simulation {
                 if fault.action == Action::Exchange { format!(" of {source:?}") } else { String::new() }
             );
         }
-        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss);
+        // After these nothing that the run wrote can be taken back.
+        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss | Action::FailFromNow(_));
         let changed = step.changes.filter(|_| faults.iter().any(ends));
         let reading = changed.map(|dataset| self.reading(dataset)).transpose()?;
         let before = world::inodes(&self.workspace);
@@ -265,8 +266,9 @@ impl Simulation {
             self.count(format!("fault: {} at {:?}", fault.action.name(), fault.kind));
         }
         let _ = writeln!(story, "  {ending:?}, after {} of {} faults: {subjects:?}", hits.len(), faults.len());
+        let is_done = matches!(ending, Ending::Done { .. });
         let outcome = match (changed, reading) {
-            (Some(dataset), Some(old)) if ending == Ending::Killed && expected.new.is_some() => {
+            (Some(dataset), Some(old)) if !is_done && hits.iter().any(ends) && expected.new.is_some() => {
                 self.judge_reading(at, dataset, &old)?
             }
             _ => self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending)?,
@@ -275,7 +277,7 @@ impl Simulation {
         self.count(format!("outcome: {} | {kind} | {outcome}", step.name));
         self.count(format!("steps: {outcome}"));
         // The next start after a kill, or when the disk works again, completes the same step.
-        if ending == Ending::Killed || ["broken disk", "not cleared up"].contains(&outcome) {
+        if ending == Ending::Killed || hits.iter().any(ends) || ["broken disk", "not cleared up"].contains(&outcome) {
             if expected.new.is_none() {
                 return Ok(false);
             }
