@@ -1,5 +1,5 @@
-//! Simulation: chains of operations under faults of the disk, kills, losses of power and sources that are exchanged, all from one
-//! seed. After each step the outputs are the old or the new ones, whole, and nothing else is left. `./packaging/simulate` tries many
+//! Simulation: chains of operations under faults of the disk and of a store, kills, losses of power and sources that are exchanged, all
+//! from one seed. After each step the outputs are the old or the new ones, whole, and nothing else is left. `./packaging/simulate` tries many
 //! seeds, or one again.
 //!
 //! Each step runs in a process of its own, forked from one in which nothing has run, so that a step takes some milliseconds. What the
@@ -11,6 +11,8 @@ mod faults;
 mod runs;
 #[cfg(target_arch = "x86_64")]
 mod steps;
+#[cfg(target_arch = "x86_64")]
+mod store;
 #[cfg(target_arch = "x86_64")]
 mod system_calls;
 #[cfg(target_arch = "x86_64")]

@@ -79,6 +79,7 @@ fn is_other_here(part: &Expr) -> bool {
         Expr::Function { function, .. } => {
             use FunctionExpr::{Abs, Quantile, Round, Sign};
             matches!(function, FunctionExpr::Bitwise(BitwiseFunction::CountOnes))
+                || matches!(function, FunctionExpr::StructExpr(StructFunction::FieldByName(_)))
                 || matches!(
                     function,
                     Round { .. } | Abs | Sign | Quantile { .. } | FunctionExpr::Boolean(BooleanFunction::IsIn { .. })
@@ -315,6 +316,12 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             if input.first().is_some_and(|bytes| dtype(bytes) == DataType::Binary) =>
         {
             input.first().map_or(lit(NULL), |bytes| byte_count().call(vec![bytes.clone()]))
+        }
+        // A field of a null without a type.
+        Expr::Function { ref input, function: FunctionExpr::StructExpr(StructFunction::FieldByName(_)) }
+            if input.first().is_some_and(|value| dtype(value) == DataType::Null) =>
+        {
+            lit(NULL)
         }
         // A number of 8 bits.
         Expr::Function { function: FunctionExpr::Bitwise(BitwiseFunction::CountOnes), .. } => part.cast(DataType::Int8),

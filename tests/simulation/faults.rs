@@ -165,6 +165,54 @@ impl fmt::Display for Fault {
     }
 }
 
+/// What a store does with a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreAction {
+    /// It answers with this status, and does nothing.
+    Refuse(u16),
+    /// The connection ends before it does anything.
+    CutBefore,
+    /// It does what was asked; the connection ends before its answer.
+    LoseAnswer,
+    /// Half of the body of the answer is sent.
+    CutAnswer,
+    /// The process that asks ends before anything is done.
+    KillBefore,
+    /// The process that asks ends when it is done.
+    KillAfter,
+}
+
+impl StoreAction {
+    pub const ALL: [StoreAction; 7] = [
+        StoreAction::Refuse(500),
+        StoreAction::Refuse(503),
+        StoreAction::CutBefore,
+        StoreAction::LoseAnswer,
+        StoreAction::CutAnswer,
+        StoreAction::KillBefore,
+        StoreAction::KillAfter,
+    ];
+
+    /// Name without the status, for tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            StoreAction::Refuse(_) => "refused request",
+            StoreAction::CutBefore => "cut request",
+            StoreAction::LoseAnswer => "lost answer",
+            StoreAction::CutAnswer => "cut answer",
+            StoreAction::KillBefore => "kill before a request",
+            StoreAction::KillAfter => "kill after a request",
+        }
+    }
+}
+
+/// A fault of the request with this number, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreFault {
+    pub number: u64,
+    pub action: StoreAction,
+}
+
 /// Maximum number of faults of a run.
 pub const FAULTS: usize = 4;
 /// Files whose writes are followed.
@@ -275,6 +323,12 @@ pub struct Shared {
     unsynced: [AtomicU64; FILES],
     root: [u8; PATH],
     root_length: usize,
+    /// Requests to the store, and those that are broken: the number, and the place in [`StoreAction::ALL`].
+    requests: AtomicU64,
+    request_faults: [(AtomicU64, AtomicU64); FAULTS],
+    requests_hit: AtomicU64,
+    /// The process that runs.
+    client: AtomicI64,
     /// The paths that `Exchange` exchanges.
     exchanged: [[u8; PATH]; 2],
     /// How the run ended by itself: 0 not at all, 1 with success, 2 with an error, 3 with a panic.
@@ -296,13 +350,26 @@ impl SharedMemory {
         if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(memory.cast())) }
     }
 
+    /// As [`SharedMemory::get`]: the memory is there as long as a process that sees it.
+    pub fn forever(&self) -> &'static Shared {
+        // SAFETY: It is never unmapped.
+        unsafe { &*self.0 }
+    }
+
     pub fn get(&self) -> &Shared {
         // SAFETY: Mapped as long as the process lives.
         unsafe { &*self.0 }
     }
 
     /// Prepares a run below `root`, which is this process's working directory in the run.
-    pub fn prepare(&mut self, root: &Path, faults: &[Fault], exchanged: Option<[&Path; 2]>, ways: u64) {
+    pub fn prepare(
+        &mut self,
+        root: &Path,
+        faults: &[Fault],
+        store_faults: &[StoreFault],
+        exchanged: Option<[&Path; 2]>,
+        ways: u64,
+    ) {
         // SAFETY: No run is under way, so nothing else refers to the memory.
         let shared = unsafe { &mut *self.0 };
         // SAFETY: Zeros are a valid `Shared`.
@@ -323,6 +390,11 @@ impl SharedMemory {
             into.error.store(error as u32, Ordering::Relaxed);
             into.code.store(code, Ordering::Relaxed);
             into.hit.store(-1, Ordering::Relaxed);
+        }
+        for (fault, (number, action)) in store_faults.iter().zip(&shared.request_faults) {
+            let place = StoreAction::ALL.iter().position(|known| *known == fault.action).unwrap_or_default();
+            action.store(place as u64, Ordering::Relaxed);
+            number.store(fault.number, Ordering::Relaxed);
         }
         shared.ways.store(ways, Ordering::Relaxed);
     }
@@ -349,6 +421,40 @@ impl Shared {
     /// The calls of each kind below the root so far.
     pub fn counts(&self) -> [u64; Kind::ALL.len()] {
         self.counts.each_ref().map(|count| count.load(Ordering::Relaxed))
+    }
+
+    /// Counts a request to the store; returns its fault.
+    pub fn fault_of_request(&self) -> Option<StoreAction> {
+        let number = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let found = self.request_faults.iter().position(|(at, _)| at.load(Ordering::Relaxed) == number)?;
+        self.requests_hit.fetch_or(1 << found, Ordering::Relaxed);
+        StoreAction::ALL.get(self.request_faults[found].1.load(Ordering::Relaxed) as usize).copied()
+    }
+
+    /// The requests to the store so far.
+    pub fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    /// The faults of requests that happened.
+    pub fn request_hits(&self) -> Vec<StoreAction> {
+        let hits = self.requests_hit.load(Ordering::Relaxed);
+        let faults = self.request_faults.iter().enumerate().filter(|(at, _)| hits & (1 << at) != 0);
+        faults.filter_map(|(_, (_, action))| StoreAction::ALL.get(action.load(Ordering::Relaxed) as usize).copied()).collect()
+    }
+
+    /// This process is the one that runs.
+    pub fn become_client(&self) {
+        self.client.store(i64::from(std::process::id()), Ordering::Release);
+    }
+
+    /// Ends the process that runs.
+    pub fn kill_client(&self) {
+        let client = self.client.load(Ordering::Acquire) as libc::pid_t;
+        if client > 1 {
+            // SAFETY: A process of this simulation, which waits for an answer.
+            unsafe { libc::kill(client, libc::SIGKILL) };
+        }
     }
 
     /// The faults that happened, and what the calls were about.

@@ -13,8 +13,9 @@ use serde_json::{Value as Json, json};
 use taco_studio::jobs::JobContext;
 use taco_studio::ops::{AnyOperation, OperationOutput};
 
-use super::faults::{self, Action, Fault, Kind, SharedMemory};
+use super::faults::{self, Action, Fault, Kind, Shared, SharedMemory, StoreAction, StoreFault};
 use super::steps::{STEPS, Step};
+use super::store::Store;
 use super::world::{self, State};
 use crate::support::{Random, Workspace};
 
@@ -24,6 +25,8 @@ const FEW: u64 = 500;
 const LENGTH: usize = 4;
 /// A run that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// What the names of objects of the store begin with in a state.
+const AT_STORE: &str = "store/";
 /// Outputs whose following ones are remembered.
 const REMEMBERED: usize = 20_000;
 
@@ -56,12 +59,50 @@ struct Expected {
     new: Option<State>,
     /// Calls of each kind.
     counts: [u64; Kind::ALL.len()],
+    /// Requests to the store.
+    requests: u64,
+}
+
+/// The faults of a run.
+#[derive(Default)]
+struct RunFaults<'a> {
+    calls: Vec<Fault>,
+    requests: Vec<StoreFault>,
+    /// The source that is exchanged for its other version.
+    source: Option<&'a str>,
+    /// Threads give way at calls by this number; 0: there is one thread.
+    ways: u64,
+}
+
+/// The faults that happened.
+struct Hits {
+    calls: Vec<Fault>,
+    requests: Vec<StoreAction>,
+}
+
+impl Hits {
+    /// True after faults of which the run could not clear up.
+    fn have_ended(&self) -> bool {
+        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss | Action::FailFromNow(_));
+        self.calls.iter().any(ends)
+    }
+
+    fn count(&self) -> usize {
+        self.calls.len() + self.requests.len()
+    }
+
+    /// Name of the first one.
+    fn name(&self) -> &'static str {
+        let first = self.calls.first().map(|fault| fault.action.name());
+        first.or(self.requests.first().map(|action| action.name())).unwrap_or("none")
+    }
 }
 
 /// One process of the simulation: its workspace, and what it knows of steps.
 struct Simulation {
     workspace: Workspace,
     memory: SharedMemory,
+    store: Store,
     known: HashMap<(usize, String, Vec<String>), Expected>,
     tally: BTreeMap<String, u64>,
 }
@@ -71,10 +112,11 @@ type Story = String;
 
 impl Simulation {
     fn new() -> Self {
+        let memory = SharedMemory::new().expect("shared memory");
+        let store = Store::start(memory.forever());
         let workspace = Workspace::new();
         world::build(&workspace);
-        let memory = SharedMemory::new().expect("shared memory");
-        Self { workspace, memory, known: HashMap::new(), tally: BTreeMap::new() }
+        Self { workspace, memory, store, known: HashMap::new(), tally: BTreeMap::new() }
     }
 
     fn count(&mut self, what: impl Into<String>) {
@@ -82,24 +124,29 @@ impl Simulation {
     }
 
     /// Runs a request in a process of its own.
-    fn run(&mut self, request: &Json, faults: &[Fault], source: Option<&str>, ways: u64) -> Result<Ending, String> {
+    fn run(&mut self, request: &Json, faults: &RunFaults<'_>) -> Result<Ending, String> {
         let root = self.workspace.path("").canonicalize().expect("the workspace");
-        let exchanged = source.map(|source| [root.join(source), root.join(world::other(source))]);
+        let exchanged = faults.source.map(|source| [root.join(source), root.join(world::other(source))]);
         let exchanged = exchanged.as_ref().map(|[one, other]| [one.as_path(), other.as_path()]);
         world::date_alike(&self.workspace);
-        self.memory.prepare(&root, faults, exchanged, ways);
+        self.memory.prepare(&root, &faults.calls, &faults.requests, exchanged, faults.ways);
+        // What was read of the store before is asked for again.
+        let cache = root.join("home/.cache");
+        if cache.is_dir() {
+            fs::remove_dir_all(cache).expect("removed");
+        }
         let log = root.join("log");
         // SAFETY: The child has one thread, and this process has no other that holds a lock which the child needs.
         match unsafe { libc::fork() } {
             -1 => panic!("no process: {}", std::io::Error::last_os_error()),
-            0 => self.run_in_child(request, &root, &log, if ways == 0 { 1 } else { 2 }),
+            0 => self.run_in_child(request, &root, &log, if faults.ways == 0 { 1 } else { 2 }),
             child => self.ended(child, &log),
         }
     }
 
     fn run_in_child(&self, request: &Json, root: &Path, log: &Path, threads: usize) -> ! {
-        // SAFETY: Nothing of the child outlives its end.
-        let shared = unsafe { &*std::ptr::from_ref(self.memory.get()) };
+        let shared: &'static Shared = self.memory.forever();
+        shared.become_client();
         let prepared = || -> std::io::Result<()> {
             let log = fs::File::create(log)?;
             // SAFETY: Both descriptors are open. The process has one thread, so nothing reads the environment meanwhile.
@@ -112,6 +159,9 @@ impl Simulation {
                 std::env::set_var("HOME", root.join("home"));
                 for (name, folder) in HOMES {
                     std::env::set_var(name, root.join("home").join(folder));
+                }
+                for (name, value) in self.store.variables() {
+                    std::env::set_var(name, value);
                 }
                 libc::alarm(PATIENCE.as_secs() as u32);
             }
@@ -161,7 +211,7 @@ impl Simulation {
 
     /// What the step makes of the present outputs, with the other version of `source` where one is given. The outputs stay.
     fn expected(&mut self, step: usize, source: Option<&str>, history: &[String]) -> Result<Expected, String> {
-        let (old, _) = world::state(&self.workspace);
+        let (old, _) = self.state();
         let mut history = history.to_vec();
         history.extend(source.map(str::to_owned));
         let key = (step, world::key_of(&old), history);
@@ -172,12 +222,14 @@ impl Simulation {
         for name in world::CHANGED {
             crate::support::copy_folder(&self.workspace.path(name), &kept.join(name));
         }
+        self.store.keep();
         self.exchange(source);
         let request = (STEPS[step].request)();
-        let ending = self.run(&request, &[], None, 0);
-        let counts = self.memory.get().counts();
-        let (new, hidden) = world::state(&self.workspace);
+        let ending = self.run(&request, &RunFaults::default());
+        let (counts, requests) = (self.memory.get().counts(), self.memory.get().requests());
+        let (new, hidden) = self.state();
         self.exchange(source);
+        self.store.go_back();
         for name in world::CHANGED {
             fs::remove_dir_all(self.workspace.path(name)).expect("removed");
             fs::rename(kept.join(name), self.workspace.path(name)).expect("back");
@@ -194,12 +246,21 @@ impl Simulation {
         if !hidden.is_empty() {
             return Err(format!("without a fault it leaves {hidden:?}"));
         }
-        let expected = Expected { new, counts };
+        let expected = Expected { new, counts, requests };
         if self.known.len() >= REMEMBERED {
             self.known.clear();
         }
         self.known.insert(key, expected.clone());
         Ok(expected)
+    }
+
+    /// The outputs, those at the store too, and what belongs to none.
+    fn state(&self) -> (State, Vec<String>) {
+        let (mut shown, mut hidden) = world::state(&self.workspace);
+        let (objects, uploads) = self.store.contents();
+        shown.extend(objects.into_iter().map(|(key, sum)| (format!("{AT_STORE}{key}"), sum)));
+        hidden.extend((0..uploads).map(|_| "an unfinished upload".to_owned()));
+        (shown, hidden)
     }
 
     /// A source and its other version exchange their names.
@@ -215,6 +276,7 @@ impl Simulation {
         let mut random = Random::new(seed);
         let mut story = format!("seed {seed}\n");
         world::restore(&self.workspace);
+        self.store.clear();
         let mut history = Vec::new();
         for _ in 0..LENGTH {
             let step = random.below(STEPS.len());
@@ -231,15 +293,20 @@ impl Simulation {
     fn run_step(&mut self, at: usize, random: &mut Random, history: &mut Vec<String>, story: &mut Story) -> Result<bool, String> {
         let step = &STEPS[at];
         let _ = writeln!(story, "- {}", step.name);
-        let (old, _) = world::state(&self.workspace);
+        let (old, _) = self.state();
         let expected = self.expected(at, None, history)?;
         let source = (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
-        let faults = choose(random, &expected.counts, source.is_some());
+        let requests = choose_of_store(random, expected.requests);
+        let calls = if requests.is_empty() { choose(random, &expected.counts, source.is_some()) } else { Vec::new() };
+        let faults = calls;
         let with_other = match source.filter(|_| faults.iter().any(|fault| fault.action == Action::Exchange)) {
             Some(source) => self.expected(at, Some(source), history)?.new,
             None => None,
         };
         let ways = if random.below(3) == 0 { random.next() | 1 } else { 0 };
+        for fault in &requests {
+            let _ = writeln!(story, "  {:?} of request {}", fault.action, fault.number);
+        }
         for fault in &faults {
             let _ = writeln!(
                 story,
@@ -247,37 +314,42 @@ impl Simulation {
                 if fault.action == Action::Exchange { format!(" of {source:?}") } else { String::new() }
             );
         }
-        // After these nothing that the run wrote can be taken back.
-        let ends = |fault: &Fault| matches!(fault.action, Action::Kill | Action::PowerLoss | Action::FailFromNow(_));
-        let changed = step.changes.filter(|_| faults.iter().any(ends));
+        let may_end = Hits { calls: faults.clone(), requests: Vec::new() }.have_ended();
+        let changed = step.changes.filter(|_| may_end);
         let reading = changed.map(|dataset| self.reading(dataset)).transpose()?;
         let before = world::inodes(&self.workspace);
         let request = (step.request)();
-        let ending = self.run(&request, &faults, source, ways)?;
-        let (hits, subjects): (Vec<Fault>, Vec<String>) = self.memory.get().hits().into_iter().unzip();
+        let chosen = faults.len() + requests.len();
+        let ending = self.run(&request, &RunFaults { calls: faults, requests, source, ways })?;
+        let (calls, subjects): (Vec<Fault>, Vec<String>) = self.memory.get().hits().into_iter().unzip();
+        let hits = Hits { calls, requests: self.memory.get().request_hits() };
         if self.memory.get().is_exchanged() {
             self.exchange(source);
         }
-        let has_lost_power = hits.iter().any(|fault| fault.action == Action::PowerLoss);
+        let has_lost_power = hits.calls.iter().any(|fault| fault.action == Action::PowerLoss);
         if has_lost_power {
             world::lose(&self.workspace, &self.memory.get().unsynced(), &before);
         }
-        for fault in &hits {
+        for fault in &hits.calls {
             self.count(format!("fault: {} at {:?}", fault.action.name(), fault.kind));
         }
-        let _ = writeln!(story, "  {ending:?}, after {} of {} faults: {subjects:?}", hits.len(), faults.len());
+        for action in &hits.requests {
+            self.count(format!("fault: {}", action.name()));
+        }
+        let _ = writeln!(story, "  {ending:?}, after {} of {chosen} faults: {subjects:?}", hits.count());
         let is_done = matches!(ending, Ending::Done { .. });
         let outcome = match (changed, reading) {
-            (Some(dataset), Some(old)) if !is_done && hits.iter().any(ends) && expected.new.is_some() => {
+            (Some(dataset), Some(old)) if !is_done && hits.have_ended() && expected.new.is_some() => {
                 self.judge_reading(at, dataset, &old)?
             }
             _ => self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending)?,
         };
-        let kind = hits.first().map_or("none", |fault| fault.action.name());
+        let kind = hits.name();
         self.count(format!("outcome: {} | {kind} | {outcome}", step.name));
         self.count(format!("steps: {outcome}"));
         // The next start after a kill, or when the disk works again, completes the same step.
-        if ending == Ending::Killed || hits.iter().any(ends) || ["broken disk", "not cleared up"].contains(&outcome) {
+        let is_unfinished = ["broken disk", "not cleared up", "incomplete"].contains(&outcome);
+        if ending == Ending::Killed || hits.have_ended() || is_unfinished {
             if expected.new.is_none() {
                 return Ok(false);
             }
@@ -297,15 +369,18 @@ impl Simulation {
         old: &State,
         expected: &Expected,
         with_other: Option<&State>,
-        hits: &[Fault],
+        hits: &Hits,
         ending: &Ending,
     ) -> Result<&'static str, String> {
-        let (found, hidden) = world::state(&self.workspace);
+        let (found, hidden) = self.state();
         let is_new = expected.new.as_ref() == Some(&found) || with_other == Some(&found);
         // A folder that was made for an output may be left empty.
         let is_old = found == *old || without_empty_folders(&found) == without_empty_folders(old);
         let shown = || format!("{ending:?}\nleft beside: {hidden:?}\n{}", difference(old, expected.new.as_ref(), &found));
+        // Readers open this object first; without it a folder at a store is no dataset.
+        let is_incomplete = step.last_object.is_some_and(|last| !found.contains_key(&format!("{AT_STORE}{last}")));
         match ending {
+            Ending::Killed | Ending::Failed(_) if !is_new && !is_old && is_incomplete => Ok("incomplete"),
             Ending::Done { is_sound: false, .. } if is_old => Ok("refused"),
             Ending::Done { is_sound: false, .. } if expected.new.as_ref().is_some_and(|new| new.keys().eq(found.keys())) => {
                 Ok("kept some")
@@ -316,7 +391,9 @@ impl Simulation {
                 Err(format!("{} leaves neither the old nor the new: {}", step.name, shown()))
             }
             // Whatever removes a file fails too.
-            Ending::Done { .. } | Ending::Failed(_) if hits.iter().any(|fault| matches!(fault.action, Action::FailFromNow(_))) => {
+            Ending::Done { .. } | Ending::Failed(_)
+                if hits.calls.iter().any(|fault| matches!(fault.action, Action::FailFromNow(_))) =>
+            {
                 Ok("broken disk")
             }
             Ending::Done { .. } | Ending::Failed(_) if !hidden.is_empty() && !may_fail_to_clear_up(hits, is_old) => {
@@ -335,7 +412,7 @@ impl Simulation {
 
     /// What all rows of a dataset are, as a reader sees them.
     fn reading(&mut self, dataset: &str) -> Result<Reading, String> {
-        match self.run(&json!({"command": "query", "input": dataset}), &[], None, 0)? {
+        match self.run(&json!({"command": "query", "input": dataset}), &RunFaults::default())? {
             Ending::Done { said, .. } => Ok(Ok(said)),
             Ending::Failed(error) => Ok(Err(error)),
             Ending::Killed => Err(format!("a query of {dataset} was killed")),
@@ -357,8 +434,8 @@ impl Simulation {
     /// The step runs again without a fault.
     fn finish_later(&mut self, at: usize, expected: &Expected, history: &[String]) -> Result<(), String> {
         let step = &STEPS[at];
-        let ending = self.run(&(step.request)(), &[], None, 0)?;
-        let (found, hidden) = world::state(&self.workspace);
+        let ending = self.run(&(step.request)(), &RunFaults::default())?;
+        let (found, hidden) = self.state();
         if matches!(ending, Ending::Done { .. }) && hidden.is_empty() && expected.new.as_ref() == Some(&found) {
             return Ok(());
         }
@@ -366,6 +443,19 @@ impl Simulation {
         let shown = difference(&old, expected.new.as_ref(), &found);
         Err(format!("the next start of {}: {ending:?}\nleft beside: {hidden:?}\n{history:?}\n{shown}", step.name))
     }
+}
+
+/// The faults of the requests of a run; none for most runs without many requests.
+fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
+    if requests == 0 || random.below(3) == 0 {
+        return Vec::new();
+    }
+    let fault = |random: &mut Random| {
+        let action = StoreAction::ALL[random.below(StoreAction::ALL.len())];
+        StoreFault { number: 1 + random.below(requests as usize) as u64, action }
+    };
+    let count = 1 + random.below(2);
+    (0..count).map(|_| fault(random)).collect()
 }
 
 /// The faults of a run, at calls that the run without faults makes.
@@ -417,12 +507,14 @@ fn choose(random: &mut Random, counts: &[u64; Kind::ALL.len()], has_source: bool
 }
 
 /// Whether faults may have met what removes temporary files: directly, or by what it has to look at after an earlier fault or at the end.
-fn may_fail_to_clear_up(hits: &[Fault], is_old: bool) -> bool {
-    hits.iter().any(|fault| match fault.kind {
-        Kind::Remove => true,
-        Kind::Look | Kind::Open => hits.len() > 1 || !is_old,
-        _ => false,
-    })
+fn may_fail_to_clear_up(hits: &Hits, is_old: bool) -> bool {
+    // A store that does not answer may keep what it has.
+    !hits.requests.is_empty()
+        || hits.calls.iter().any(|fault| match fault.kind {
+            Kind::Remove => true,
+            Kind::Look | Kind::Open => hits.calls.len() > 1 || !is_old,
+            _ => false,
+        })
 }
 
 /// A state without folders that have nothing in them.

@@ -11,6 +11,8 @@ pub struct Step {
     pub is_of_plan: bool,
     /// The dataset that the step changes at its place, which after a kill may have bytes that no reader looks at.
     pub changes: Option<&'static str>,
+    /// The object that is written last where the output is a folder at a store.
+    pub last_object: Option<&'static str>,
     pub request: fn() -> Json,
 }
 
@@ -19,15 +21,19 @@ fn options(target: &str, format: &str) -> Json {
 }
 
 const fn step(name: &'static str, sources: &'static [&'static str], request: fn() -> Json) -> Step {
-    Step { name, sources, is_of_plan: false, changes: None, request }
+    Step { name, sources, is_of_plan: false, changes: None, last_object: None, request }
 }
 
 const fn in_place(name: &'static str, sources: &'static [&'static str], changes: &'static str, request: fn() -> Json) -> Step {
-    Step { name, sources, is_of_plan: false, changes: Some(changes), request }
+    Step { name, sources, is_of_plan: false, changes: Some(changes), last_object: None, request }
+}
+
+const fn folder_at_store(name: &'static str, sources: &'static [&'static str], last: &'static str, request: fn() -> Json) -> Step {
+    Step { name, sources, is_of_plan: false, changes: None, last_object: Some(last), request }
 }
 
 const fn of_plan(name: &'static str, request: fn() -> Json) -> Step {
-    Step { name, sources: &["folder"], is_of_plan: true, changes: None, request }
+    Step { name, sources: &["folder"], is_of_plan: true, changes: None, last_object: None, request }
 }
 
 fn create(options: &Json) -> Json {
@@ -137,6 +143,16 @@ pub const STEPS: &[Step] = &[
         &["rasters"],
         || json!({"command": "optimise", "input": "rasters", "output": "out/rasters", "overwrite": true}),
     ),
+    step("create a ZIP at a store", &["scenes"], || create(&options("s3://data/a.tacozip", "zip"))),
+    step("convert a FOLDER to a ZIP at a store", &["folder"], || convert("folder", &options("s3://data/a.tacozip", "zip"))),
+    step("convert the ZIP at the store", &[], || convert("s3://data/a.tacozip", &options("out/f", "folder"))),
+    folder_at_store("convert a ZIP to a FOLDER at a store", &["in.tacozip"], "f/COLLECTION.json", || {
+        convert("in.tacozip", &options("s3://data/f", "folder"))
+    }),
+    step("convert the FOLDER at the store", &[], || convert("s3://data/f", &options("out/a.tacozip", "zip"))),
+    folder_at_store("publish a FOLDER at a store", &["folder"], "published/folder/COLLECTION.json", || {
+        publish("folder", "s3://data/published")
+    }),
     of_plan("build part 1 of a plan", || json!({"command": "run_plan_part", "folder": "plan", "part": 1})),
     of_plan("build part 2 of a plan", || json!({"command": "run_plan_part", "folder": "plan", "part": 2})),
     of_plan("finish a plan", || json!({"command": "finish_plan", "folder": "plan"})),
