@@ -532,10 +532,12 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     let [one, other] = [left, right].map(Clone::clone);
     let with = |left: Expr, op: Operator, right: Expr| Expr::BinaryExpr { left: Arc::new(left), op, right: Arc::new(right) };
     let is_decimal = |dtype: &DataType| matches!(dtype, DataType::Decimal(..));
-    if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
+    let dtype_of_both = || {
         let is_small = dtypes.contains(&DataType::Float32) && !dtypes.contains(&DataType::Float64);
-        let dtype = if is_small { DataType::Float32 } else { DataType::Float64 };
-        return Some(marked_as_quotient(quotient(dtype).call(vec![one, other])));
+        if is_small { DataType::Float32 } else { DataType::Float64 }
+    };
+    if op == Operator::FloorDivide && dtypes.iter().any(|dtype| is_fraction(dtype) || is_decimal(dtype)) {
+        return Some(marked_as_quotient(quotient(dtype_of_both()).call(vec![one, other])));
     }
     if is_division && dtypes.iter().any(is_decimal) {
         return Some(with(one.cast(DataType::Float64), op, other.cast(DataType::Float64)));
@@ -546,10 +548,6 @@ fn of_fractions(left: &Expr, op: Operator, right: &Expr, dtypes: [DataType; 2]) 
     if op == Operator::TrueDivide && is_unsigned {
         return Some(by_row(DataType::Float64, |number, divisor| number / divisor).call(vec![one, other]));
     }
-    let dtype_of_both = || {
-        let is_small = has(|dtype| *dtype == DataType::Float32) && !has(|dtype| *dtype == DataType::Float64);
-        if is_small { DataType::Float32 } else { DataType::Float64 }
-    };
     // The engine multiplies by the reciprocal of a single divisor.
     if op == Operator::TrueDivide && matches!(right, Expr::Literal(_) | Expr::Cast { .. }) && dtypes.iter().any(is_fraction) {
         return Some(by_row(dtype_of_both(), |number, divisor| number / divisor).call(vec![one, other]));

@@ -310,6 +310,15 @@ fn path_of(descriptor: u64, buffer: &mut [u8; PATH]) -> &[u8] {
     &buffer[..usize::try_from(length).unwrap_or_default()]
 }
 
+/// The run ended with success.
+pub const DONE: u32 = 1;
+/// With success, and a list of files that it kept as they were.
+pub const DONE_UNSOUND: u32 = 2;
+/// With an error.
+pub const FAILED: u32 = 3;
+/// With a panic, or it could not be prepared.
+pub const STOPPED: u32 = 4;
+
 /// State of a run that both processes see. Only atomics, as a handler of any thread may change it.
 pub struct Shared {
     is_armed: AtomicBool,
@@ -331,7 +340,7 @@ pub struct Shared {
     client: AtomicI64,
     /// The paths that `Exchange` exchanges.
     exchanged: [[u8; PATH]; 2],
-    /// How the run ended by itself: 0 not at all, 1 with success, 2 with an error, 3 with a panic.
+    /// How the run ended by itself: one of the constants below; 0 not at all.
     pub ending: AtomicU32,
     message_length: AtomicU64,
     message: [u8; 4096],
@@ -350,14 +359,9 @@ impl SharedMemory {
         if memory == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self(memory.cast())) }
     }
 
-    /// As [`SharedMemory::get`]: the memory is there as long as a process that sees it.
-    pub fn forever(&self) -> &'static Shared {
+    /// The memory, which is there as long as a process that sees it.
+    pub fn get(&self) -> &'static Shared {
         // SAFETY: It is never unmapped.
-        unsafe { &*self.0 }
-    }
-
-    pub fn get(&self) -> &Shared {
-        // SAFETY: Mapped as long as the process lives.
         unsafe { &*self.0 }
     }
 
@@ -624,9 +628,7 @@ fn mixed(number: u64) -> u64 {
 /// # Errors
 /// When it takes none.
 pub fn can_intercept() -> Result<(), String> {
-    let memory = SharedMemory::new().map_err(|error| error.to_string())?;
-    // SAFETY: The memory is never unmapped.
-    let shared: &'static Shared = unsafe { &*memory.0 };
+    let shared = SharedMemory::new().map_err(|error| error.to_string())?.get();
     // SAFETY: The child makes calls of the system alone, then ends.
     match unsafe { libc::fork() } {
         -1 => Err(io::Error::last_os_error().to_string()),

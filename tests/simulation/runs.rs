@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 use taco_studio::jobs::JobContext;
 use taco_studio::ops::{AnyOperation, OperationOutput};
 
-use super::faults::{self, Action, Fault, Kind, Shared, SharedMemory, StoreAction, StoreFault};
+use super::faults::{self, Action, DONE, DONE_UNSOUND, FAILED, Fault, Kind, STOPPED, SharedMemory, StoreAction, StoreFault};
 use super::steps::{STEPS, Step};
 use super::store::Store;
 use super::world::{self, State};
@@ -113,7 +113,7 @@ type Story = String;
 impl Simulation {
     fn new() -> Self {
         let memory = SharedMemory::new().expect("shared memory");
-        let store = Store::start(memory.forever());
+        let store = Store::start(memory.get());
         let workspace = Workspace::new();
         world::build(&workspace);
         Self { workspace, memory, store, known: HashMap::new(), tally: BTreeMap::new() }
@@ -145,7 +145,7 @@ impl Simulation {
     }
 
     fn run_in_child(&self, request: &Json, root: &Path, log: &Path, threads: usize) -> ! {
-        let shared: &'static Shared = self.memory.forever();
+        let shared = self.memory.get();
         shared.become_client();
         let prepared = || -> std::io::Result<()> {
             let log = fs::File::create(log)?;
@@ -176,15 +176,15 @@ impl Simulation {
             operation.run(&JobContext::default())
         };
         match prepared() {
-            Err(error) => shared.say(3, &format!("prepared nothing: {error}")),
+            Err(error) => shared.say(STOPPED, &format!("prepared nothing: {error}")),
             Ok(()) => {
                 let ended = catch_unwind(AssertUnwindSafe(run));
                 shared.disarm();
                 match ended {
-                    Ok(Ok(output)) if output.is_sound() => shared.say(1, &output.to_json().to_string()),
-                    Ok(Ok(output)) => shared.say(4, &output.to_json().to_string()),
-                    Ok(Err(error)) => shared.say(2, &error.report()),
-                    Err(_) => shared.say(3, "it panicked"),
+                    Ok(Ok(output)) if output.is_sound() => shared.say(DONE, &output.to_json().to_string()),
+                    Ok(Ok(output)) => shared.say(DONE_UNSOUND, &output.to_json().to_string()),
+                    Ok(Err(error)) => shared.say(FAILED, &error.report()),
+                    Err(_) => shared.say(STOPPED, "it panicked"),
                 }
             }
         }
@@ -199,10 +199,10 @@ impl Simulation {
         let shared = self.memory.get();
         let said = || fs::read_to_string(log).unwrap_or_default();
         match shared.ending.load(std::sync::atomic::Ordering::Acquire) {
-            1 => Ok(Ending::Done { is_sound: true, said: shared.message() }),
-            4 => Ok(Ending::Done { is_sound: false, said: shared.message() }),
-            2 => Ok(Ending::Failed(shared.message())),
-            3 => Err(format!("{}\n{}", shared.message(), said())),
+            DONE => Ok(Ending::Done { is_sound: true, said: shared.message() }),
+            DONE_UNSOUND => Ok(Ending::Done { is_sound: false, said: shared.message() }),
+            FAILED => Ok(Ending::Failed(shared.message())),
+            STOPPED => Err(format!("{}\n{}", shared.message(), said())),
             _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGKILL => Ok(Ending::Killed),
             _ if libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGALRM => Err(format!("it hangs\n{}", said())),
             _ => Err(format!("it ended with status {status:#x}\n{}", said())),
@@ -297,8 +297,7 @@ impl Simulation {
         let expected = self.expected(at, None, history)?;
         let source = (!step.sources.is_empty()).then(|| step.sources[random.below(step.sources.len())]);
         let requests = choose_of_store(random, expected.requests);
-        let calls = if requests.is_empty() { choose(random, &expected.counts, source.is_some()) } else { Vec::new() };
-        let faults = calls;
+        let faults = if requests.is_empty() { choose(random, &expected.counts, source.is_some()) } else { Vec::new() };
         let with_other = match source.filter(|_| faults.iter().any(|fault| fault.action == Action::Exchange)) {
             Some(source) => self.expected(at, Some(source), history)?.new,
             None => None,
@@ -338,9 +337,13 @@ impl Simulation {
         }
         let _ = writeln!(story, "  {ending:?}, after {} of {chosen} faults: {subjects:?}", hits.count());
         let is_done = matches!(ending, Ending::Done { .. });
+        let mut interrupted = None;
         let outcome = match (changed, reading) {
             (Some(dataset), Some(old)) if !is_done && hits.have_ended() && expected.new.is_some() => {
-                self.judge_reading(at, dataset, &old)?
+                let found = self.reading(dataset)?;
+                let is_old = found == old;
+                interrupted = Some((dataset, found)).filter(|_| !is_old);
+                if is_old { "old" } else { "new rows" }
             }
             _ => self.judge(step, &old, &expected, with_other.as_ref(), &hits, &ending)?,
         };
@@ -354,6 +357,12 @@ impl Simulation {
                 return Ok(false);
             }
             self.finish_later(at, &expected, history)?;
+            // What a reader saw before was either the old rows or those of the finished step.
+            if let Some((dataset, found)) = interrupted
+                && self.reading(dataset)? != found
+            {
+                return Err(format!("{} leaves neither the old nor the new rows: {found:?}", step.name));
+            }
         }
         if step.is_of_plan {
             // What a plan keeps about itself is no output, and later steps depend on it.
@@ -419,18 +428,6 @@ impl Simulation {
         }
     }
 
-    /// After a kill of a step that changes a dataset at its place: a reader sees the old or the new rows.
-    fn judge_reading(&mut self, at: usize, dataset: &str, old: &Reading) -> Result<&'static str, String> {
-        let found = self.reading(dataset)?;
-        let is_old = found == *old;
-        if let Err(error) = &found
-            && !is_old
-        {
-            return Err(format!("{} leaves a dataset that can't be read: {error}", STEPS[at].name));
-        }
-        Ok(if is_old { "old" } else { "other rows" })
-    }
-
     /// The step runs again without a fault.
     fn finish_later(&mut self, at: usize, expected: &Expected, history: &[String]) -> Result<(), String> {
         let step = &STEPS[at];
@@ -445,7 +442,7 @@ impl Simulation {
     }
 }
 
-/// The faults of the requests of a run; none for most runs without many requests.
+/// The faults of the requests of a run; none for a third of the runs that make requests.
 fn choose_of_store(random: &mut Random, requests: u64) -> Vec<StoreFault> {
     if requests == 0 || random.below(3) == 0 {
         return Vec::new();
