@@ -109,6 +109,19 @@ pub fn metadata(path: &Path) -> io::Result<Metadata> {
     }
 }
 
+/// True when there is something at this path. A name that no file system has, such as a longer one, is not there.
+///
+/// # Errors
+/// What the system reports when it can't tell, such as a folder that can't be searched: what can't be looked at is not absent.
+pub fn exists(path: &Path) -> io::Result<bool> {
+    match path.try_exists() {
+        Err(error) if matches!(error.kind(), ErrorKind::NotADirectory | ErrorKind::InvalidFilename | ErrorKind::InvalidInput) => {
+            Ok(false)
+        }
+        told => told,
+    }
+}
+
 /// Free bytes on the disk that will hold `target`; `None` when the system does not report them. Creates nothing.
 pub fn free_bytes(target: &Path) -> Option<u64> {
     let named = |path: &&Path| !path.as_os_str().is_empty();

@@ -154,6 +154,14 @@ const KNOWN: &[Known] = &[
         },
     },
     Known {
+        name: "signs of sorted zeros",
+        reason: "DuckDB's sort gives 0.0 for the -0.0 of a column that it sorts by, and a number divided by it shows the sign",
+        applies: |statement, ours, theirs| {
+            let divides_after_sort = matches(statement, r"OVER \([^)]*ORDER BY") && statement.contains(" / ");
+            divides_after_sort && are_alike_by(ours, theirs, answers::without_signs)
+        },
+    },
+    Known {
         name: "digits",
         reason: "the last digits of a mean depend on the order in which the rows are added, and so do the length of its text and the \
                  sine of a great one",
@@ -289,6 +297,13 @@ const LEAKS: &[&str] = &[
 
 /// Statements that once had another answer.
 const MENDED: &[&str] = &[
+    "SELECT 1 / list_avg([-0.0::DOUBLE]), 1 / list_avg([f64]) FROM level1",
+    "SELECT strlen('') AS c1 FROM data INTERSECT SELECT u64 FROM level1 WHERE u64 < 1000",
+    "SELECT TRY_CAST(concat_ws('-', s, CAST(ts AS VARCHAR)) AS DATE) AS c1 FROM level0 AS r1",
+    "SELECT TRY_CAST('-2024-07-03 12' AS DATE), TRY_CAST('44-07-03 (BC)' AS DATE), TRY_CAST('-44-07-03 (BC)' AS DATE), TRY_CAST('2020 02 03 12:00:00' AS TIMESTAMP)",
+    "SELECT (max((d + INTERVAL 3 HOUR)) >= '2020-02-29 12:34:56') AS c2 FROM level1 AS r1 GROUP BY x",
+    "SELECT m, m >= '2020-02-29 12:34:56' FROM (SELECT d + INTERVAL 3 HOUR AS m FROM level1)",
+    "SELECT (d - INTERVAL 3 HOUR) >= '2020-02-29 12:34:56', max(d + INTERVAL 3 HOUR) OVER (PARTITION BY x) < '2020-02-29 12:34:56' FROM level1",
     "SELECT CASE (max(NULL)).b WHEN 'train' THEN 1 WHEN 'a' THEN 1 END AS c1 FROM (SELECT r2.lf AS c1 FROM data AS r1 JOIN level0 AS r2 USING (d)) AS r3",
     "SELECT DISTINCT (bit_count(r4.u64) * 3) AS c1 FROM level1 AS r4 JOIN level0 AS r5 ON r4.k = r5.i64",
     "WITH w1 AS (SELECT 1 AS c3 FROM level1 AS r1) SELECT CAST((- CAST('nan' AS DOUBLE)) AS VARCHAR) AS c2 FROM w1 AS r2",

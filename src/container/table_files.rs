@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::atomic_write::is_being_edited;
 use super::dataset_version::changed;
 use super::{ByteSource, DatasetVersion, read_collection};
-use crate::error::{Error, Result, settled};
+use crate::error::{Error, IoContext, Result, settled};
 use crate::files::Root;
 use crate::model::{Collection, MAX_LEVELS, is_remote, place_below};
 use crate::remote::RemoteFile;
@@ -116,7 +116,7 @@ fn local_tables(root: &Root, prefix: &str) -> Result<Vec<ByteSource>> {
     let mut tables = Vec::new();
     for level in 0..=MAX_LEVELS {
         let table = table_at(root.folder(), prefix, level);
-        if !table.exists() {
+        if !crate::files::exists(&table).io_at("open", &table)? {
             break;
         }
         within(root, &format!("{prefix}level{level}.parquet"))?;

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::ops::ControlFlow;
 
-use chrono::Timelike;
+use chrono::{Datelike, NaiveDate, NaiveDateTime, Timelike};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::{DataType, Schema};
 use sqlparser::ast::{
@@ -418,6 +418,13 @@ impl ExpressionRewrite<'_, '_> {
                     None => return Ok(()),
                 }
             }
+            // A date and an interval are a time, which the engine takes for a date.
+            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right }
+                if is_interval(right) && self.is_date(unwrapped(left)) =>
+            {
+                **left = cast_of(CastKind::Cast, *left.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+                return Ok(());
+            }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 self.read_as_other(left, right)?;
                 self.read_as_other(right, left)?;
@@ -749,6 +756,10 @@ impl ExpressionRewrite<'_, '_> {
             *text = Expr::TypedString(typed_string(SqlType::Date, day.to_string()));
             return Ok(());
         }
+        if text_of(text).is_some_and(|written| typed_texts::timestamp(written).is_some()) && self.is_moved_time(other) {
+            *text = cast_of(CastKind::Cast, text.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
+            return Ok(());
+        }
         let (Some(written), true) = (text_of(text).map(str::to_owned), self.reads_texts(other)) else { return Ok(()) };
         let dtype = self.dtype_of(other).cloned().unwrap_or(DataType::Float64);
         let trimmed = written.trim();
@@ -782,15 +793,21 @@ impl ExpressionRewrite<'_, '_> {
                 (typed_texts::boolean(text).map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
             }
             SqlType::Date => {
-                let day = typed_texts::date(text);
-                (day.map(|day| Expr::TypedString(typed_string(SqlType::Date, day.to_string()))), "DATE")
+                let constant = |day: NaiveDate| match has_written_year(&day) {
+                    true => Expr::TypedString(typed_string(SqlType::Date, day.to_string())),
+                    false => cast_of(kind.clone(), literal(text), to.clone()),
+                };
+                (typed_texts::date(text).map(constant), "DATE")
             }
             SqlType::Timestamp(None, TimezoneInfo::None) | SqlType::Datetime(None) => {
-                let time = typed_texts::timestamp(text).map(|time| {
+                let constant = |time: NaiveDateTime| {
                     let form = if time.nanosecond() == 0 { "%Y-%m-%d %H:%M:%S" } else { "%Y-%m-%d %H:%M:%S%.6f" };
-                    time.format(form).to_string()
-                });
-                (time.map(|time| Expr::TypedString(typed_string(to.clone(), time))), "TIMESTAMP")
+                    match has_written_year(&time) {
+                        true => Expr::TypedString(typed_string(to.clone(), time.format(form).to_string())),
+                        false => cast_of(kind.clone(), literal(text), to.clone()),
+                    }
+                };
+                (typed_texts::timestamp(text).map(constant), "TIMESTAMP")
             }
             SqlType::Time(None, TimezoneInfo::None) => {
                 let time = typed_texts::time_of_day(text).map(|time| time.format("%H:%M:%S%.f").to_string());
@@ -845,6 +862,19 @@ impl ExpressionRewrite<'_, '_> {
             Expr::Cast { data_type, .. } => *data_type == SqlType::Date,
             Expr::TypedString(typed) => typed.data_type == SqlType::Date,
             other => self.dtype_of(other) == Some(&DataType::Date),
+        }
+    }
+
+    /// True for a time without a zone plus or minus an interval, which the engine compares with no text.
+    fn is_moved_time(&self, expr: &Expr) -> bool {
+        match unwrapped(expr) {
+            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right } if is_interval(right) => {
+                let is_cast = |to: &SqlType| *to == SqlType::Timestamp(None, TimezoneInfo::None);
+                matches!(unwrapped(left), Expr::Cast { data_type, .. } if is_cast(data_type))
+                    || matches!(self.dtype_of(left), Some(DataType::Datetime(_, None)))
+                    || self.is_moved_time(left)
+            }
+            _ => false,
         }
     }
 
@@ -1394,6 +1424,11 @@ fn interval_text(expr: &Expr) -> Option<String> {
         Expr::Interval(interval) => text_of(&interval.value).map(str::to_owned),
         _ => None,
     }
+}
+
+/// True for years of four digits, which the engine reads in constants.
+fn has_written_year(time: &impl Datelike) -> bool {
+    (0..=9999).contains(&time.year())
 }
 
 fn is_interval(expr: &Expr) -> bool {

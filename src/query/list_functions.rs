@@ -323,7 +323,8 @@ fn wholes(series: &Series) -> PolarsResult<Vec<Option<i128>>> {
 /// Mean of the elements of each list that are not null; null when there are none.
 fn list_avg(columns: &[Column]) -> PolarsResult<Column> {
     let lists = ListRanges::of(&columns[0])?;
-    let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
+    // A sum begins with 0.0, so that of -0.0 is 0.0.
+    let mean = |sum: f64, count: usize| (count > 0).then(|| (sum + 0.0) / count as f64);
     if sum_type(&dtypes(columns))?.is_integer() {
         let numbers = wholes(&lists.elements)?;
         let mean = |row: usize| {

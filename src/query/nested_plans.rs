@@ -6,7 +6,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
-use super::duckdb_arithmetic::{is_of_mixed_signs, narrowed};
+use super::duckdb_arithmetic::{is_of_mixed_signs, meant, narrowed};
 use super::engine::{refusal, type_name};
 use super::list_functions::{elementwise, is_written_list, written_list};
 use super::nested_values::{
@@ -93,8 +93,9 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that have none in common.
-pub(super) fn with_common_types(mut left: LazyFrame, mut right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
-    let (of_left, of_right) = (left.collect_schema()?, right.collect_schema()?);
+pub(super) fn with_common_types(left: LazyFrame, right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
+    // The types of DuckDB, which are wider than those of the engine for counts and lengths.
+    let (of_left, of_right) = (meant(left.clone())?.collect_schema()?, meant(right.clone())?.collect_schema()?);
     let mut casts = Vec::new();
     for (name, one) in of_left.iter() {
         // The engine that compares rows has no type for both.

@@ -149,13 +149,27 @@ pub(super) fn boolean(text: &str) -> Option<bool> {
 /// The date at the beginning of a text: year, month and day with one mark between them. What follows it is not read, but a digit is
 /// part of no date.
 pub(super) fn date(text: &str) -> Option<NaiveDate> {
+    leading_date(text).map(|(day, _)| day)
+}
+
+/// The date at the beginning of a text, and what follows it. Years before the year 1 have a sign, counted from the year 0, or ` (BC)`
+/// after the day.
+fn leading_date(text: &str) -> Option<(NaiveDate, &str)> {
     const MARKS: [char; 4] = ['-', '/', ' ', '\\'];
-    let (year, rest) = leading_number(text.trim_start(), 6)?;
+    let text = text.trim_start();
+    let (is_negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (year, rest) = leading_number(text, 9)?;
     let mark = rest.chars().next().filter(|letter| MARKS.contains(letter))?;
     let (month, rest) = leading_number(&rest[1..], 2)?;
     let (day, rest) = leading_number(rest.strip_prefix(mark)?, 2)?;
-    let is_whole = !rest.starts_with(|letter: char| letter.is_ascii_digit()) && !rest.starts_with(" (BC)");
-    NaiveDate::from_ymd_opt(i32::try_from(year).ok()?, month, day).filter(|_| is_whole)
+    let year = i32::try_from(year).ok()?;
+    let (year, rest) = match rest.strip_prefix(" (BC)") {
+        Some(_) if is_negative || year == 0 => return None,
+        Some(rest) => (1 - year, rest),
+        None => (if is_negative { -year } else { year }, rest),
+    };
+    let is_whole = !rest.starts_with(|letter: char| letter.is_ascii_digit());
+    Some((NaiveDate::from_ymd_opt(year, month, day).filter(|_| is_whole)?, rest))
 }
 
 /// The number of at most `most` digits at the beginning of a text, and what follows it.
@@ -205,21 +219,12 @@ enum TimeZoneText {
 }
 
 fn time_and_zone(text: &str) -> Option<(NaiveDateTime, Option<TimeZoneText>)> {
-    let text = text.trim();
-    let (day, time) = match text.split_once(['T', ' ']) {
-        Some((day, time)) => (day, time.trim_start()),
-        None => (text, ""),
+    let (day, time) = leading_date(text.trim_end())?;
+    let time = match time.strip_prefix(['T', ' ']) {
+        Some(time) => time.trim_start(),
+        None if time.is_empty() => "",
+        None => return None,
     };
-    let mark = if day.contains('/') { '/' } else { '-' };
-    let mut parts = day.split(mark);
-    let mut part = |most: usize| {
-        parts.next().filter(|part| !part.is_empty() && part.len() <= most && part.bytes().all(|b| b.is_ascii_digit()))
-    };
-    let (year, month, day) = (part(6)?.parse().ok()?, part(2)?.parse().ok()?, part(2)?.parse().ok()?);
-    if parts.next().is_some() {
-        return None;
-    }
-    let day = NaiveDate::from_ymd_opt(year, month, day)?;
     let digits = time.find(|letter: char| !letter.is_ascii_digit() && letter != ':' && letter != '.').unwrap_or(time.len());
     let (time, zone) = time.split_at(digits);
     let zone = match zone.trim() {
@@ -284,10 +289,16 @@ mod tests {
         let day = NaiveDate::from_ymd_opt(2023, 1, 2);
         let days =
             [" 2023-01-02", "2023-1-2", "2023/01/02", "2023 01 02", "2023-01-02T03:04:05Z", "2023-01-02 25:00", "2023-01-02a"];
+        let before_christ = NaiveDate::from_ymd_opt(-43, 7, 3);
+        assert_eq!([date("-43-07-03 12"), date("44-07-03 (BC)")], [before_christ; 2]);
+        let time = timestamp("44-07-03 (BC) 12:00:00").map(|time| time.to_string());
+        assert_eq!(time.as_deref(), Some("-0043-07-03 12:00:00"));
         for text in days {
             assert_eq!(date(text), day, "{text}");
         }
-        for text in ["2023-02-30", "2023-01", "x", "2023-01-021", "2023-01/02", "2023-01-02 (BC)", "", "ñ"] {
+        for text in
+            ["2023-02-30", "2023-01", "x", "2023-01-021", "2023-01/02", "-44-07-03 (BC)", "0-01-01 (BC)", "--1-01-01", "", "ñ"]
+        {
             assert_eq!(date(text), None, "{text}");
         }
         assert_eq!(timestamp("2023-01-02 25:00"), None);

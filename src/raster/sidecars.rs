@@ -148,7 +148,7 @@ pub fn has_sidecar(path: &Path) -> bool {
         PathBuf::from(beside)
     });
     let instead = INSTEAD.iter().flat_map(|(ending, _)| [(*ending).to_owned(), ending.to_uppercase()]);
-    behind.chain(instead.map(|ending| path.with_extension(ending))).any(|path| path.exists())
+    behind.chain(instead.map(|ending| path.with_extension(ending))).any(|path| !matches!(crate::files::exists(&path), Ok(false)))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ impl EarlyReader {
         for level in 0..=MAX_LEVELS {
             let name = format!("{METADATA}level{level}.avro");
             let file = root.path(&name);
-            if !file.exists() {
+            if !crate::files::exists(&file).io_at("open", &file)? {
                 break;
             }
             ctx.check()?;

@@ -232,7 +232,8 @@ fn input_of(path: &Path) -> Result<PlanInput> {
     if is_remote(path) {
         return Ok(PlanInput { path: path.to_owned(), stamp: None });
     }
-    let stamp = if path.is_file() { stamp_at(path)? } else { None };
+    let is_file = std::fs::metadata(path).io_at("look at", path)?.is_file();
+    let stamp = if is_file { stamp_at(path)? } else { None };
     Ok(PlanInput { path: absolute(path)?, stamp })
 }
 

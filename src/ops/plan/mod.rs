@@ -40,7 +40,7 @@ pub use submit::{DaskOptions, Engine, SlurmOptions, SubmitRequest, Submitted, lo
 use output_digest::{digest_of, size_of};
 
 use crate::container::{Format, OnDamage, Parts, read_json_document, write_document};
-use crate::error::{Error, Result};
+use crate::error::{Error, IoContext, Result};
 use crate::extensions::ExtensionCall;
 use crate::model::{FieldSpec, PitSchema, Stamp, is_remote};
 use crate::ops::operation::PathUse;
@@ -291,7 +291,7 @@ fn result_path(folder: &Path, number: u32) -> PathBuf {
 
 /// A JSON file of the plan; `None` when it does not exist.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
-    if !path.exists() {
+    if !crate::files::exists(path).io_at("read the state of the plan", path)? {
         return Ok(None);
     }
     let bytes = read_json_document(path, "read the state of the plan")?;
