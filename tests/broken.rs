@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::support::{Ran, Workspace, entries, fixtures};
+use crate::support::{Ran, Workspace, entries, fixtures, flat_scenes};
 
 /// Input paths of one case: its parts, a folder dataset, or the folder itself when it has an index.
 fn inputs(case: &Path) -> Vec<PathBuf> {
@@ -109,5 +109,42 @@ fn other_files_are_refused_with_the_path() {
             let name = path.file_name().expect("a name").to_string_lossy();
             assert!(format!("{}{}", ran.stdout, ran.stderr).contains(&*name), "the message does not say which path: {ran}");
         }
+    }
+}
+
+/// A copy has all fields of its source's collection or is not made; only `repair` writes one without them.
+#[test]
+fn a_collection_that_can_t_be_read_is_in_no_copy() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 2);
+    let in_folder = |arguments: &str| {
+        workspace.studio(arguments.split(' ').map(|word| match word.contains('/') {
+            true => workspace.path(word.trim_start_matches("./")).into_os_string(),
+            false => word.into(),
+        }))
+    };
+    in_folder("create ./scenes -o ./set.tacozip --collection ./collection.json").expect_code(0);
+    in_folder("convert ./set.tacozip ./set").expect_code(0);
+    for collection in [Some("{\"id\": "), None] {
+        match collection {
+            Some(text) => std::fs::write(workspace.path("set/COLLECTION.json"), text).expect("writes"),
+            None => std::fs::remove_file(workspace.path("set/COLLECTION.json")).expect("removes"),
+        }
+        let copies = [
+            "convert ./set ./copy.tacozip",
+            "export ./set -o ./copy.tacozip --limit 1",
+            "compile ./set -o ./copy.taco",
+            "extend ./set -o ./copy.tacozip --with content_hash",
+            "optimise ./set -o ./copy.tacozip",
+            "concat ./set ./set.tacozip -o ./copy.tacozip",
+            "edit ./set --set title=New",
+        ];
+        for verb in copies {
+            let ran = in_folder(verb).expect_code(2);
+            assert!(ran.stderr.contains("COLLECTION.json"), "{ran}");
+            assert!(!workspace.path("copy.tacozip").exists() && !workspace.path("copy.taco").exists(), "{verb}");
+        }
+        let repaired = in_folder("repair ./set -o ./repaired.tacozip --overwrite").expect_no_panic();
+        assert!(workspace.path("repaired.tacozip").is_file(), "{repaired}");
     }
 }

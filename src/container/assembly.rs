@@ -116,10 +116,19 @@ impl Assembly {
     /// Converts an opened dataset; metadata values and types are kept.
     ///
     /// # Errors
-    /// When a level table cannot be read, or has no usable `id`, `type` or parent column; [`crate::error::Kind::Changed`] when the dataset
-    /// was replaced since it was opened, or when it is an index that does not agree with its parts.
+    /// When COLLECTION.json or a level table cannot be read, or has no usable `id`, `type` or parent column;
+    /// [`crate::error::Kind::Changed`] when the dataset was replaced since it was opened, or when it is an index that does not agree with
+    /// its parts.
     pub fn of_reader(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
         Self::of_rows(reader, None, ctx)
+    }
+
+    /// As [`Assembly::of_reader`], with an empty collection where COLLECTION.json cannot be read.
+    ///
+    /// # Errors
+    /// The others of [`Assembly::of_reader`].
+    pub fn of_damaged(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
+        Self::of_version(reader, None, ctx)
     }
 
     /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are written: of an index, only their parts are
@@ -128,6 +137,11 @@ impl Assembly {
     /// # Errors
     /// As [`Assembly::of_reader`].
     pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+        reader.copied_collection()?;
+        Self::of_version(reader, wanted, ctx)
+    }
+
+    fn of_version(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
         let version = &reader.opening().version;
         let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
         version.settle(laid_out)

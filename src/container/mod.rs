@@ -130,6 +130,18 @@ pub trait ContainerReader: Send + Sync {
     fn collection(&self) -> &Collection {
         &self.opening().collection
     }
+    /// COLLECTION.json, for a copy that has its fields.
+    ///
+    /// # Errors
+    /// [`Kind::Format`] when it could not be read.
+    fn copied_collection(&self) -> Result<&Collection> {
+        match self.opening().unread_collection() {
+            Some(note) => Err(Error::format(note.message.clone())
+                .at_path(&self.info().path)
+                .hint("a copy would lose its fields: put a readable one in its place, or let `repair` write a copy without them")),
+            None => Ok(self.collection()),
+        }
+    }
     /// The level tables.
     fn levels(&self) -> &LevelSet {
         &self.opening().levels

@@ -28,6 +28,11 @@ impl OpeningFacts {
         Self { info, collection, levels, notes, version: DatasetVersion::default() }
     }
 
+    /// What is wrong with a COLLECTION.json that could not be read.
+    pub fn unread_collection(&self) -> Option<&Finding> {
+        self.notes.iter().find(|note| note.rule == Rule::CollectionRead)
+    }
+
     /// The same with the version of the dataset's files.
     pub fn of_version(self, version: DatasetVersion) -> Self {
         Self { version, ..self }

@@ -241,7 +241,7 @@ fn facts_of_folder(reader: &dyn ContainerReader, mut facts: Facts, with_sums: bo
     for name in names.chain(["METADATA/sample.parquet".to_owned(), "METADATA/children.parquet".to_owned()]) {
         ctx.check()?;
         let path = place_below(&facts.path, &name);
-        if !(remote || path.is_file()) {
+        if !remote && !crate::files::exists(&path).io_at("read the folder", &path)? {
             continue;
         }
         let file = match LocalFile::open(&path) {
@@ -265,7 +265,7 @@ fn modified(file: &LocalFile) -> Option<DateTime<Utc>> {
 
 fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
     ctx.check()?;
-    if !folder.is_dir() || depth > 64 {
+    if depth > 64 {
         return Ok(0);
     }
     let mut size = 0;
@@ -273,8 +273,10 @@ fn size_below(folder: &Path, depth: usize, ctx: &JobContext) -> Result<u64> {
         let entry = entry.io_at("read the folder", folder)?;
         // Links are not followed: a loop would have no end.
         let kind = entry.file_type().io_at("read the folder", folder)?;
-        size +=
-            if kind.is_dir() { size_below(&entry.path(), depth + 1, ctx)? } else { entry.metadata().map_or(0, |meta| meta.len()) };
+        size += match kind.is_dir() {
+            true => size_below(&entry.path(), depth + 1, ctx)?,
+            false => entry.metadata().io_at("look at", entry.path())?.len(),
+        };
     }
     Ok(size)
 }

@@ -24,7 +24,7 @@ use crate::container::{
 use crate::error::{Error, Result};
 use crate::footprint::{COLUMNS, TIME_COLUMNS};
 use crate::jobs::JobContext;
-use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Rule, Severity, check_field_name, is_remote};
+use crate::model::{Collection, EXTENT_ORIGIN, ExtentOrigin, Report, Severity, check_field_name, is_remote};
 use crate::table::{KEYS, KeyedTable, ParquetOptions};
 use crate::text::PrintableLine;
 use crate::validate::check_collection;
@@ -245,9 +245,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
     if !matches!(reader.physical(), Physical::Folder(_) | Physical::Zip(_)) {
         return Err(error("an index over several datasets can't be edited").hint("edit its parts, then write the index again"));
     }
-    if let Some(note) = reader.notes().iter().find(|note| note.rule == Rule::CollectionRead) {
-        return Err(error(&note.message).hint("`edit` keeps the fields of the collection, so it has to be readable"));
-    }
+    reader.copied_collection()?;
     let nothing = request.metadata.is_none() && request.drop.is_empty() && request.collection.is_none() && request.set.is_empty();
     if nothing {
         return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));

@@ -114,7 +114,7 @@ fn repair(input: &Path, open: &OpenOptions, options: &BuildOptions, ctx: &JobCon
         let error = Error::usage("only datasets of 2.0 can be repaired").at_path(input);
         return Err(error.hint("`migrate` makes one of them"));
     }
-    let mut assembly = Assembly::of_reader(reader.as_ref(), ctx)?;
+    let mut assembly = Assembly::of_damaged(reader.as_ref(), ctx)?;
     let faults = [
         ("spatial", [Rule::ExtentCovers, Rule::ExtentHemisphere, Rule::ExtentGlobal].as_slice()),
         ("temporal", [Rule::ExtentTimes, Rule::ExtentMiddles].as_slice()),

@@ -50,6 +50,8 @@ struct DatasetFacts {
     facts: PartFacts,
     columns: SourceColumns,
     collection: Collection,
+    /// What is wrong with a collection that could not be read.
+    unread_collection: Option<Finding>,
     rows: Vec<u32>,
 }
 
@@ -194,7 +196,8 @@ impl JoinedReader {
             heads.push(level_of(&sources, &starts, level, schema, ctx)?);
         }
         let levels = LevelSet::new(heads);
-        let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), Vec::new()).of_version(sources.version());
+        let notes = looked.iter().filter_map(|looked| looked.unread_collection.clone()).collect();
+        let opening = OpeningFacts::new(info, levels, Ok(Collection::default()), notes).of_version(sources.version());
         Ok(Self { opening, sources, starts, changes, listed: None })
     }
 
@@ -252,7 +255,7 @@ fn look(sources: &JoinedSources, index: usize, ctx: &JobContext) -> Result<Datas
     let facts = PartFacts { name, id: collection.id().to_owned(), extent, pit };
     let rows = (0..levels.count()).map(|level| levels.rows(level) as u32).collect();
     ctx.step(1);
-    Ok(DatasetFacts { facts, columns, collection, rows })
+    Ok(DatasetFacts { facts, columns, collection, unread_collection: reader.opening().unread_collection().cloned(), rows })
 }
 
 /// One level of all datasets as a Parquet file: in memory when small, otherwise in an unlinked temporary file. Rows are streamed
