@@ -352,11 +352,13 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
         }
         Expr::Function { ref input, function: FunctionExpr::Quantile { method: QuantileMethod::Linear } } => match input.as_slice()
         {
-            [numbers, Expr::Literal(at)] if dtype(numbers).is_float() => match at.to_any_value().and_then(|at| at.extract::<f64>())
-            {
-                Some(at) => quantiles::quantile(at, dtype(numbers)).call(vec![numbers.clone()]),
-                None => part,
-            },
+            [numbers, Expr::Literal(at)] if dtype(numbers).is_primitive_numeric() => {
+                let of = if dtype(numbers).is_float() { dtype(numbers) } else { DataType::Float64 };
+                match at.to_any_value().and_then(|at| at.extract::<f64>()) {
+                    Some(at) => quantiles::quantile(at, of.clone()).call(vec![numbers.clone().cast(of)]),
+                    None => part,
+                }
+            }
             _ => part,
         },
         // The engine divides no null without a type.

@@ -96,13 +96,12 @@ pub(super) const WINDOWS: [&str; 11] = [
 ];
 
 /// Scalar functions with the same name and semantics in the engine.
-pub(super) const ENGINE: [&str; 72] = [
+pub(super) const ENGINE: [&str; 71] = [
     "abs",
     "acos",
     "acosd",
     "array_get",
     "array_length",
-    "array_reverse",
     "asin",
     "asind",
     "atan",
@@ -202,7 +201,8 @@ pub(super) const SPELLED: &[(&str, &str)] = &[
     ("list_element", "array_get(_0, _1)"),
     ("list_extract", "array_get(_0, _1)"),
     ("list_has", "list_contains(_0, _1)"),
-    ("list_reverse", "array_reverse(_0)"),
+    ("array_reverse", "list_reversed(_0)"),
+    ("list_reverse", "list_reversed(_0)"),
     ("list_unique", "length_of(list_distinct(_0))"),
     ("array_slice", "list_slice(_0, _1, _2)"),
     ("array_slice", "list_slice_steps(_0, _1, _2, _3)"),

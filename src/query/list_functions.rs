@@ -43,6 +43,7 @@ const FUNCTIONS: &[ListFunction] = &[
     list_function("list_max", (1, 1), element_type, |columns| list_extreme(columns, true)),
     list_function("list_min", (1, 1), element_type, |columns| list_extreme(columns, false)),
     list_function("list_reverse_sort", (1, 1), first_type, |columns| list_sort(columns, true)),
+    list_function("list_reversed", (1, 1), first_type, list_reversed),
     list_function("list_sort", (1, 1), first_type, |columns| list_sort(columns, false)),
     list_function("list_sum", (1, 1), sum_type, list_sum),
     list_function("list_text", (2, 2), |_| Ok(DataType::String), list_text),
@@ -247,6 +248,19 @@ pub(super) fn list_contains(columns: &[Column]) -> PolarsResult<Column> {
         Some(lists.row(row)?.any(|place| keys.get(place) == Some(value)))
     };
     Ok((0..row_count(columns)).map(contains).collect::<BooleanChunked>().into_column())
+}
+
+/// The elements in the opposite order. (The engine's own function stops behind a filter that has it too.)
+fn list_reversed(columns: &[Column]) -> PolarsResult<Column> {
+    let lists = ListRanges::of(&columns[0])?;
+    let mut builder = ListsBuilder::default();
+    for row in 0..lists.len() {
+        match lists.row(row) {
+            Some(range) => builder.push(range.rev().map(Some)),
+            None => builder.push_null(),
+        }
+    }
+    Ok(builder.finish(&lists.elements)?.into_column())
 }
 
 /// Elements from a position to another one, both included; negative ones count from the end.

@@ -356,7 +356,7 @@ impl Simulation {
             if expected.new.is_none() {
                 return Ok(false);
             }
-            self.finish_later(at, &expected, outcome == "new", history)?;
+            self.finish_later(at, &expected, history)?;
             // What a reader saw before was either the old rows or those of the finished step.
             if let Some((dataset, found)) = interrupted
                 && self.reading(dataset)? != found
@@ -429,8 +429,9 @@ impl Simulation {
     }
 
     /// The step runs again without a fault. One that was complete and reads its own output may have nothing left to do, and says so.
-    fn finish_later(&mut self, at: usize, expected: &Expected, was_complete: bool, history: &[String]) -> Result<(), String> {
+    fn finish_later(&mut self, at: usize, expected: &Expected, history: &[String]) -> Result<(), String> {
         let step = &STEPS[at];
+        let was_complete = expected.new.as_ref() == Some(&self.state().0);
         let ending = self.run(&(step.request)(), &RunFaults::default())?;
         let (found, hidden) = self.state();
         let may_fail = was_complete && step.changes.is_some();

@@ -49,7 +49,7 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
         (None, None) => None,
     };
     let needed = footer.len() as u64 + collection.as_ref().map_or(0, |bytes| bytes.len() as u64);
-    let at = free_place(&old, data_end, needed, local.size_bytes());
+    let at = free_place(&old, data_end.min(local.size_bytes()), needed);
     let end = at + needed;
     let header = TortillaHeader {
         footer: (at, footer.len() as u64),
@@ -109,12 +109,13 @@ pub fn copy_changed(
     Ok(header)
 }
 
-/// Offset of the new tables: between the samples and the current tables when they fit there, else at the end of the file.
-fn free_place(old: &TortillaHeader, data_end: u64, needed: u64, size: u64) -> u64 {
-    let used = [Some(old.footer), old.collection].into_iter().flatten();
-    let first = used.map(|place| place.0).min().unwrap_or(size);
+/// Offset of the new tables: between the samples and the current tables when they fit there, else behind both. What an interrupted
+/// change left there is overwritten.
+fn free_place(old: &TortillaHeader, data_end: u64, needed: u64) -> u64 {
+    let used = || [Some(old.footer), old.collection].into_iter().flatten();
+    let first = used().map(|(offset, _)| offset).min().unwrap_or(data_end);
     let fits = data_end >= HEADER_SIZE && data_end.checked_add(needed).is_some_and(|end| end <= first);
-    if fits { data_end } else { size }
+    if fits { data_end } else { used().map(|(offset, length)| offset.saturating_add(length)).fold(data_end, u64::max) }
 }
 
 #[cfg(test)]
@@ -142,5 +143,12 @@ mod tests {
         assert_eq!(now.len(), 214);
         assert_eq!(&now[200..], b"0123456789foot");
         assert_eq!(TortillaHeader::parse(&now).expect("reads"), second);
+        // What an interrupted change wrote behind the tables makes no difference.
+        for left in [&b""[..], b"another footer, without its header"] {
+            std::fs::write(&path, [&now, left].concat()).expect("writes");
+            let third = change_tortilla(&path, 210, &change(Some(b"a third"), None)).expect("changes");
+            assert_eq!(third.footer, (214, 7));
+            assert_eq!(std::fs::read(&path).expect("reads")[200..], *b"0123456789foota third");
+        }
     }
 }
