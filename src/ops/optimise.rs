@@ -314,14 +314,22 @@ pub(super) enum RasterLook {
 /// Reads the header of one of many files.
 pub(super) fn look_at(source: &RasterSource, request: &OptimiseRequest, ctx: &JobContext) -> Result<RasterLook> {
     ctx.check()?;
-    // GDAL does not report a failed read of the header: it says that the file is no raster. So it is asked twice; a file that can
-    // not be read at all fails when it is copied.
+    // GDAL does not report a failed read of the header: it says that the file is no raster. So it is asked twice, and once more when the
+    // first bytes are those of one.
     let passes = |error: &Error| error.is_cancelled() || error.is_passing();
-    let info = match raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) }) {
+    let described = raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) });
+    let is_settled =
+        |error: &Error| passes(error) || [Cause::MissingCodec, Cause::NoVariable].iter().any(|&cause| error.is_caused_by(cause));
+    let begins_like_one = match &described {
+        Err(error) if !is_settled(error) => raster::begins_like_raster(source)?,
+        _ => false,
+    };
+    let info = match if begins_like_one { raster::describe(source) } else { described } {
         Ok(info) => info,
         Err(error) if passes(&error) => return Err(error),
         Err(error) if error.is_caused_by(Cause::MissingCodec) => return Ok(RasterLook::Fail(error.to_string())),
         Err(error) if error.is_caused_by(Cause::NoVariable) => return Ok(RasterLook::Keep(error.sentence())),
+        Err(error) if begins_like_one => return Ok(RasterLook::Keep(error.sentence())),
         Err(_) => return Ok(RasterLook::Other),
     };
     if info.band_count == 0 {

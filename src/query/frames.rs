@@ -6,8 +6,8 @@ use polars::prelude::*;
 
 use super::engine::engine_error;
 use super::filter::Filter;
+use super::planner::Planner;
 use super::scan::{LevelScan, ScanRows};
-use super::select_plan::Planner;
 use super::source_span::StatementSource;
 use super::sql_dialect;
 use super::tables::{LevelData, TableName, Tables, VSI, VsiBase, is_key};

@@ -16,10 +16,10 @@
 //! Polars executes them: it is Rust, so that the program stays one binary without a second engine in C++; it reads Arrow memory and
 //! pushes predicates and projections down to our own scan (`scan`), which reads row groups of a container by byte range; and its
 //! expressions accept our WKB functions. Its own SQL differs from DuckDB's in the points above, so it only receives the
-//! single-frame statements that `select_plan` prints.
+//! single-frame statements that `planner` prints.
 //!
-//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) → `select_plan` with `pivoting`, `from_clause`, `name_binding`,
-//! `subquery_rewrite` and `window_functions` (a plan per SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
+//! A statement passes through `sql_dialect` with `token_spellings` (tokens, limits, syntax tree) → `planner` with `window_functions`
+//! (a plan per SELECT) → `duckdb_semantics` with `function_names` (expressions in the engine's spelling) →
 //! `duckdb_arithmetic` (numbers) with `nested_plans` (lists and structs) → `top_k` and `partial_aggregation` (row group by row group) → `bounds` (limits on joins) →
 //! `output`.
 //!
@@ -43,7 +43,6 @@ mod durations;
 mod engine;
 mod filter;
 mod frames;
-mod from_clause;
 mod function_names;
 mod function_registry;
 mod functions;
@@ -54,27 +53,24 @@ mod lexemes;
 mod list_functions;
 mod list_lambda;
 mod maps;
-mod name_binding;
 mod name_forms;
 mod nested_plans;
 mod nested_values;
 mod output;
 mod pair_moments;
 mod partial_aggregation;
-mod pivoting;
 mod plan_inputs;
+mod planner;
 mod quantiles;
 mod run;
 mod sampling;
 mod scan;
 mod scope;
 mod select_list;
-mod select_plan;
 mod source_span;
 mod spatial_functions;
 mod sql_dialect;
 mod struct_values;
-mod subquery_rewrite;
 mod summary;
 mod tables;
 #[cfg(test)]

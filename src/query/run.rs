@@ -9,7 +9,7 @@ use polars::prelude::{DataFrame, DataType, IdxSize, LazyFrame, PolarsError, df};
 
 use super::engine::{engine_error, values_error};
 use super::filter::Filter;
-use super::select_plan::Planner;
+use super::planner::Planner;
 use super::source_span::StatementSource;
 use super::sql_dialect::StatementKind;
 use super::tables::{TableName, Tables};

@@ -4,7 +4,8 @@ use std::ffi::{CStr, CString};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{environment, fence, gdal_errors, hdf5_lock, references};
+use super::{RasterSource, environment, fence, gdal_errors, hdf5_lock, pool, references};
+use crate::error::Result;
 
 /// Number of bytes from the start of a file that suffice to identify its format.
 pub const IDENTIFY_BYTES: u64 = 8 << 10;
@@ -62,6 +63,17 @@ pub fn identify(head: &[u8], name: &str) -> Option<String> {
         name
     });
     found
+}
+
+/// True when the first bytes are those of a raster, whether or not the rest of it can be read. False for GDAL paths that are not plain
+/// bytes.
+///
+/// # Errors
+/// When the bytes can't be read.
+pub fn begins_like_raster(source: &RasterSource) -> Result<bool> {
+    let name = source.asset().to_string();
+    let head = pool::head(source.asset(), IDENTIFY_BYTES)?;
+    Ok(head.and_then(|head| identify(&head, &name)).is_some_and(|driver| fence::is_raster_driver(&driver)))
 }
 
 /// True when a raster driver recognises a local file by its first bytes. Unlike opening it, this asks no driver of vectors, some of

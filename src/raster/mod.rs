@@ -67,7 +67,7 @@ pub use features::{
 };
 pub use file_set::{FileSet, FolderFiles, NamedAsset, NamesByStem, contents_of, describe_alone, file_set, is_same_raster};
 pub use ground::metres_per_column;
-pub use identify::{IDENTIFY_BYTES, identify, is_raster_file};
+pub use identify::{IDENTIFY_BYTES, begins_like_raster, identify, is_raster_file};
 pub use info::{BandInfo, LayerInfo, RasterInfo, Subdataset};
 pub use member_references::references_of;
 pub use names::claims_raster;

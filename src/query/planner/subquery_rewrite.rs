@@ -7,12 +7,12 @@ use polars::sql::FunctionOptions;
 use sqlparser::ast::{Expr, Query, SetExpr, Spanned, Value};
 use sqlparser::tokenizer::Span;
 
-use super::duckdb_semantics::{column, expression};
-use super::engine::{EngineExpr, refusal};
-use super::scan::fault;
-use super::scope::SelectScope;
-use super::select_plan::{Ctes, PlannedQuery, Planner};
+use super::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
+use crate::query::duckdb_semantics::{column, expression};
+use crate::query::engine::{EngineExpr, refusal};
+use crate::query::scan::fault;
+use crate::query::scope::SelectScope;
 
 /// Result of a subquery, joined to the frame before the expression is evaluated.
 #[derive(Clone)]
@@ -37,7 +37,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for several columns. Several rows are an error at run time.
-    pub fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
+    pub(super) fn scalar_subquery(&self, query: &Query, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
         let planned = self.query(query, ctes, Some(scope))?;
         let name = self.only_column(&planned, query.span())?;
         let value = self.engine.unique("__sub");
@@ -72,7 +72,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// Those of planning the subquery.
-    pub fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
+    pub(super) fn exists(&self, query: &Query, negated: bool, ctes: &Ctes, scope: &SelectScope) -> Result<SubqueryAnswer> {
         let mut query = query.clone();
         query.order_by = None;
         let planned = self.query(&query, ctes, Some(scope))?;
@@ -107,7 +107,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for a subquery of several columns.
-    pub fn in_subquery(
+    pub(super) fn in_subquery(
         &self,
         value: Expr,
         query: &Query,

@@ -12,17 +12,18 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::duckdb_semantics::{column, expression, name_of, unwrapped};
-use super::engine::{EngineExpr, engine_error, type_name};
-use super::list_functions::padded_list;
 use super::name_binding::Binder;
-use super::sampling::{RowSampling, sampled};
-use super::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
-use super::select_plan::{Ctes, PlannedQuery, Planner, conjuncts};
+use super::select::conjuncts;
 use super::subquery_rewrite::without_rows;
-use super::token_spellings::ASOF;
-use super::{advice, bounds, catalogue};
+use super::{Ctes, PlannedQuery, Planner};
 use crate::error::{Error, Result};
+use crate::query::duckdb_semantics::{column, expression, name_of, unwrapped};
+use crate::query::engine::{EngineExpr, engine_error, type_name};
+use crate::query::list_functions::padded_list;
+use crate::query::sampling::{RowSampling, sampled};
+use crate::query::scope::{Relation, ScopeColumn, SelectScope, UniqueNames};
+use crate::query::token_spellings::ASOF;
+use crate::query::{advice, bounds, catalogue};
 
 /// A FROM clause as one frame.
 pub(super) struct JoinedFrame {
@@ -70,7 +71,7 @@ impl Planner<'_> {
     ///
     /// # Errors
     /// [`crate::error::Kind::Usage`] for unknown tables and unsupported joins.
-    pub fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
+    pub(super) fn from(&self, from: &[TableWithJoins], conditions: &mut Vec<Expr>, ctes: &Ctes) -> Result<JoinedFrame> {
         let Some((first, others)) = from.split_first() else {
             // A single row, for SELECT without FROM.
             let one = df!("__one" => [true]).map_err(|error| engine_error(&error))?;

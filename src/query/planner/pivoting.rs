@@ -11,16 +11,16 @@ use sqlparser::ast::{
 use sqlparser::parser::Parser;
 use sqlparser::tokenizer::Span;
 
-use super::column_names;
-use super::duckdb_arithmetic::meant;
-use super::duckdb_semantics::{column, expression, is_aggregate, literal, name_of, unwrapped};
-use super::engine::{engine_error, values_error};
 use super::from_clause::JoinedFrame;
 use super::name_binding::Binder;
-use super::select_plan::{Ctes, Planner};
-use super::sql_dialect::DuckDb;
-use super::token_spellings::{PIVOT, UNPIVOT};
+use super::{Ctes, Planner};
 use crate::error::{Error, Result};
+use crate::query::column_names;
+use crate::query::duckdb_arithmetic::meant;
+use crate::query::duckdb_semantics::{column, expression, is_aggregate, literal, name_of, unwrapped};
+use crate::query::engine::{engine_error, values_error};
+use crate::query::sql_dialect::DuckDb;
+use crate::query::token_spellings::{PIVOT, UNPIVOT};
 
 /// Maximum number of different values, each of which is a column.
 const VALUES_MAX: usize = 1000;

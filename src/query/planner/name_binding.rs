@@ -9,13 +9,13 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
-use super::advice;
-use super::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
-use super::function_names::LAMBDA_FUNCTIONS;
-use super::scope::{NameLookup, SelectScope};
-use super::select_plan::{Ctes, Planner};
 use super::subquery_rewrite::Attached;
+use super::{Ctes, Planner};
 use crate::error::{Error, Result};
+use crate::query::advice;
+use crate::query::duckdb_semantics::{column, expression, is_generated, literal, name_of, unwrapped};
+use crate::query::function_names::LAMBDA_FUNCTIONS;
+use crate::query::scope::{NameLookup, SelectScope};
 
 /// Maximum bytes of expressions substituted for aliases.
 const UNFOLDED_MAX: usize = 1 << 20;

@@ -1,0 +1,468 @@
+//! Plans one SELECT: its rows, groups, windows and result.
+
+use std::ops::ControlFlow;
+
+use polars::prelude::{LazyFrame, PlSmallStr, Schema, Selector, UniqueKeepStrategy, col};
+use sqlparser::ast::{
+    BinaryOperator, Distinct, Expr, FunctionArg, FunctionArgExpr, FunctionArguments, OrderBy, OrderByOptions, Query, Select,
+    Spanned, Visit, VisitMut, Visitor, visit_expressions,
+};
+
+use super::from_clause::unnested_together;
+use super::name_binding::Binder;
+use super::subquery_rewrite::{Attached, count_of};
+use super::{Ctes, PlannedQuery, Planner, ordered};
+use crate::error::{Error, Result};
+use crate::query::duckdb_semantics::{column, is_aggregate, name_of, span_of, unwrapped};
+use crate::query::engine::engine_error;
+use crate::query::grouping::{SelectGroups, text_of};
+use crate::query::sampling::sampled;
+use crate::query::scope::{NameLookup, SelectScope, UniqueNames};
+use crate::query::select_list::{ResultColumn, select_list};
+use crate::query::windowing::{NamedWindows, SelectWindows};
+
+/// Maximum number of result columns over all SELECT lists of a statement.
+const ITEMS_MAX: usize = 200_000;
+
+/// A sort key.
+enum SortKey {
+    /// Index of a result column.
+    Item(usize),
+    /// Index into the other expressions.
+    Other(usize),
+}
+
+/// Finds the columns of the enclosing SELECT in the expressions of a SELECT, not in its subqueries.
+struct NamesAround<'s> {
+    scope: &'s SelectScope<'s>,
+    outer: &'s SelectScope<'s>,
+    aliases: &'s [(String, Expr)],
+    /// Number of subqueries around the expression.
+    depth: usize,
+    found: Vec<String>,
+}
+
+impl Planner<'_> {
+    fn check_clauses(&self, select: &Select) -> Result<()> {
+        let unsupported = [
+            (!select.cluster_by.is_empty(), "CLUSTER BY"),
+            (!select.connect_by.is_empty(), "CONNECT BY"),
+            (!select.distribute_by.is_empty(), "DISTRIBUTE BY"),
+            (!select.sort_by.is_empty(), "SORT BY"),
+            (!select.lateral_views.is_empty(), "LATERAL VIEW"),
+            (select.into.is_some(), "INTO"),
+            (select.top.is_some(), "TOP"),
+            (select.prewhere.is_some(), "PREWHERE"),
+            (select.value_table_mode.is_some(), "AS STRUCT"),
+            (select.exclude.is_some(), "EXCLUDE behind the columns"),
+        ];
+        match unsupported.iter().find(|(used, _)| *used) {
+            Some((_, clause)) => Err(self.source.locate(Error::usage(format!("{clause} is not supported")), select.span())),
+            None => Ok(()),
+        }
+    }
+
+    /// Plans one SELECT with its ORDER BY.
+    pub(super) fn select(
+        &self,
+        select: &Select,
+        order: Option<&OrderBy>,
+        ctes: &Ctes,
+        outer: Option<&SelectScope>,
+    ) -> Result<PlannedQuery> {
+        self.check_clauses(select)?;
+        let mut select = select.clone();
+        let named = std::mem::take(&mut select.named_window).into_iter().map(|window| (window.0, window.1)).collect();
+        if let ControlFlow::Break(error) = VisitMut::visit(&mut select, &mut NamedWindows::new(self.source, named)) {
+            return Err(*error);
+        }
+        let select = &select;
+        let mut conditions = Vec::new();
+        if let Some(condition) = &select.selection {
+            conjuncts(condition, &mut conditions);
+        }
+        let select_at = select.select_token.0.span.start;
+        let sampling = self.samplings.iter().find(|(place, _)| *place == select_at).map(|(_, sampling)| *sampling);
+        let mut joined = match sampling {
+            // A sample is of the rows before WHERE, so its equalities can't be join keys.
+            Some(_) => self.from(&select.from, &mut Vec::new(), ctes)?,
+            None => self.from(&select.from, &mut conditions, ctes)?,
+        };
+        if let Some(sampling) = sampling {
+            joined.frame = sampled(joined.frame, sampling);
+        }
+        let mut scope = joined.scope(outer);
+        let schema = joined.frame.collect_schema().map_err(|error| engine_error(&error))?;
+        let mut items = self.items(select, &scope, &schema)?;
+        let aliases: Vec<(String, Expr)> =
+            items.iter().filter(|item| item.is_alias).map(|item| (item.name.clone(), item.expr.clone())).collect();
+        let mut ties: Vec<(Expr, String)> = Vec::new();
+        let mut tied = Vec::new();
+        let mut others = Vec::new();
+        for condition in conditions {
+            match self.tie(&condition, &scope, ctes)? {
+                Some((around, own)) => {
+                    let name = self.engine.unique("__tie");
+                    tied.push((own, name.clone()));
+                    ties.push((around, name));
+                }
+                None => others.push(condition),
+            }
+        }
+        let conditions = others;
+        let mut frame = self.engine.with(joined.frame, &tied)?;
+        // A null equals nothing.
+        for (_, name) in &tied {
+            frame = frame.filter(col(name.as_str()).is_not_null());
+        }
+        let around = self.columns_around(select, &conditions, order, &scope, &aliases);
+        frame = self.with_rows_around(frame, &mut scope, around, &mut ties)?;
+        let scope = scope;
+        for condition in &conditions {
+            let mut binder = Binder::new(self, &scope, ctes, &aliases);
+            let bound = binder.bind_inside(condition)?;
+            self.check_rows_only(&bound, "WHERE", "filter groups with HAVING, windows with QUALIFY")?;
+            frame = self.attach(frame, binder.attached)?;
+            frame = self.engine.filtered(frame, &bound)?;
+        }
+
+        // Expressions over ungrouped rows.
+        let mut attached = Vec::new();
+        let mut before: Vec<(String, Expr)> = Vec::new();
+        for item in &mut items {
+            let mut binder = Binder::new(self, &scope, ctes, &before);
+            let bound = binder.bind_inside(&item.expr)?;
+            attached.extend(binder.attached);
+            if item.is_alias {
+                before.push((item.name.clone(), item.expr.clone()));
+            }
+            item.expr = bound;
+            if let Some(list) = unnested(&item.expr) {
+                (item.expr, item.unnests) = (list, true);
+            }
+        }
+        let mut bind = |expr: &Expr| {
+            let mut binder = Binder::new(self, &scope, ctes, &aliases);
+            let bound = binder.bind_inside(expr)?;
+            attached.extend(binder.attached);
+            Ok::<Expr, Error>(bound)
+        };
+        let mut having = select.having.as_ref().map(&mut bind).transpose()?;
+        let mut qualify = select.qualify.as_ref().map(&mut bind).transpose()?;
+        let mut others: Vec<Expr> = Vec::new();
+        let mut by: Vec<(SortKey, OrderByOptions)> = Vec::new();
+        if let Some(order) = order {
+            for (key, options) in self.order_keys(order, items.len())? {
+                let key = match key {
+                    Ok(place) => SortKey::Item(place),
+                    Err(expr) => {
+                        let named = |item: &ResultColumn| matches!(&expr, Expr::Identifier(ident) if item.name.eq_ignore_ascii_case(&ident.value));
+                        match items.iter().position(named) {
+                            Some(place) => SortKey::Item(place),
+                            None => {
+                                let bound = bind(&expr)?;
+                                match items.iter().position(|item| !item.unnests && text_of(&item.expr) == text_of(&bound)) {
+                                    Some(place) => SortKey::Item(place),
+                                    None => {
+                                        others.push(bound);
+                                        SortKey::Other(others.len() - 1)
+                                    }
+                                }
+                            }
+                        }
+                    }
+                };
+                by.push((key, options));
+            }
+        }
+        let sort_keys = others.len();
+        if let Some(Distinct::On(keys)) = &select.distinct {
+            for key in keys {
+                let place = count_of(key).and_then(|number| items.get(usize::try_from(number).ok()?.checked_sub(1)?));
+                let bound = match place {
+                    Some(item) => item.expr.clone(),
+                    None => bind(key)?,
+                };
+                others.push(bound);
+            }
+        }
+        let keys = self.group_keys(select, &items, &mut bind)?;
+
+        let has_aggregate = items.iter().map(|item| &item.expr).chain(&having).chain(&qualify).chain(&others).any(aggregates);
+        let grouped = keys.is_some() || having.is_some() || has_aggregate;
+        if grouped {
+            let mut groups = SelectGroups::new(&self.engine);
+            for key in keys.iter().flat_map(|keys| &keys.keys) {
+                self.check_rows_only(key, "GROUP BY", "group in a subquery, then again around it")?;
+                groups.key(key.clone());
+            }
+            if let Some(sets) = keys.as_ref().and_then(|keys| keys.sets.as_ref()) {
+                let named = sets.iter().map(|set| set.iter().map(|key| groups.key(key.clone())).collect()).collect();
+                groups.group_by_sets(named);
+            }
+            for (_, name) in &mut ties {
+                *name = groups.key(column(name));
+            }
+            let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut having).chain(&mut qualify).chain(&mut others);
+            for expr in exprs {
+                groups.lower(expr)?;
+            }
+            let texts = groups.texts();
+            let (below, mut above): (Vec<_>, Vec<_>) = attached.into_iter().partition(|(name, rows)| rows.is_used(name, &texts));
+            frame = self.attach(frame, below)?;
+            for (_, rows) in &mut above {
+                if let Attached::ByKey { keys, .. } = rows {
+                    for (key, _) in keys {
+                        groups.lower(key)?;
+                    }
+                }
+            }
+            frame = self.attach(groups.grouped(frame)?, above)?;
+        } else {
+            frame = self.attach(frame, attached)?;
+        }
+        if let Some(having) = &having {
+            self.check_rows_only(having, "HAVING", "filter windows with QUALIFY")?;
+            frame = self.engine.filtered(frame, having)?;
+        }
+
+        let mut windows = SelectWindows::new(&self.engine);
+        let exprs = items.iter_mut().map(|item| &mut item.expr).chain(&mut qualify).chain(&mut others);
+        for expr in exprs {
+            windows.lower(expr)?;
+        }
+        if !ties.is_empty() && !windows.is_empty() {
+            let error = Error::usage("a subquery that looks at the rows around it can't have windows");
+            return Err(self.source.locate(error.hint("compute the windows in WITH, and look at its rows"), select.span()));
+        }
+        frame = windows.computed(frame)?;
+        if let Some(qualify) = &qualify {
+            frame = self.engine.filtered(frame, qualify)?;
+        }
+
+        let planned = self.result(frame, select, items, others, sort_keys, by, ties)?;
+        Ok(PlannedQuery { is_one_group: grouped && keys.is_none(), ..planned })
+    }
+
+    /// Columns of the enclosing SELECT that a SELECT uses other than in equalities, by their names there.
+    fn columns_around(
+        &self,
+        select: &Select,
+        conditions: &[Expr],
+        order: Option<&OrderBy>,
+        scope: &SelectScope,
+        aliases: &[(String, Expr)],
+    ) -> Vec<String> {
+        let Some(outer) = scope.outer else { return Vec::new() };
+        let mut names = NamesAround { scope, outer, aliases, depth: 0, found: Vec::new() };
+        // Its tables and equalities are planned.
+        let rest = Select { selection: None, from: Vec::new(), ..select.clone() };
+        let _ = rest.visit(&mut names);
+        let _ = conditions.to_vec().visit(&mut names);
+        let _ = order.cloned().visit(&mut names);
+        names.found
+    }
+
+    /// Joins every row of the frame with the values of these columns of the enclosing SELECT, which become keys of the result.
+    fn with_rows_around(
+        &self,
+        frame: LazyFrame,
+        scope: &mut SelectScope,
+        around: Vec<String>,
+        ties: &mut Vec<(Expr, String)>,
+    ) -> Result<LazyFrame> {
+        let Some(rows) = scope.outer.and_then(|outer| outer.rows.clone()).filter(|_| !around.is_empty()) else { return Ok(frame) };
+        let mut shown = Vec::new();
+        for there in around {
+            let here = self.engine.unique("__tie");
+            shown.push(col(there.as_str()).alias(here.as_str()));
+            ties.push((column(&there), here.clone()));
+            scope.around.push((there, here));
+        }
+        Ok(frame.cross_join(rows.select(shown).unique(None, UniqueKeepStrategy::Any), None))
+    }
+
+    /// Evaluates, sorts and selects the result columns.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one SELECT, used once")]
+    fn result(
+        &self,
+        frame: LazyFrame,
+        select: &Select,
+        items: Vec<ResultColumn>,
+        others: Vec<Expr>,
+        sort_keys: usize,
+        by: Vec<(SortKey, OrderByOptions)>,
+        ties: Vec<(Expr, String)>,
+    ) -> Result<PlannedQuery> {
+        let mut computed: Vec<(Expr, String)> = Vec::new();
+        let mut place = |expr: &Expr, needs_own: bool| match unwrapped(expr) {
+            Expr::Identifier(ident) if !needs_own => ident.value.clone(),
+            expr => {
+                let name = self.engine.unique("__out");
+                computed.push((expr.clone(), name.clone()));
+                name
+            }
+        };
+        let inner: Vec<String> = items.iter().map(|item| place(&item.expr, item.unnests)).collect();
+        let others: Vec<String> = others.iter().map(|expr| place(expr, false)).collect();
+        let mut frame = self.engine.with(frame, &computed)?;
+        let lists: Vec<&str> = items.iter().zip(&inner).filter(|(item, _)| item.unnests).map(|(_, inner)| inner.as_str()).collect();
+        frame = unnested_together(frame, &lists);
+        let mut free = UniqueNames::default();
+        let names: Vec<String> = items.iter().map(|item| free.take(&item.name)).collect();
+        let key_names: Vec<String> = ties.iter().map(|(_, name)| name.clone()).collect();
+        let shown = || {
+            let items = inner.iter().zip(&names).map(|(inner, name)| col(inner.as_str()).alias(name.as_str()));
+            items.chain(key_names.iter().map(|name| col(name.as_str()))).collect::<Vec<_>>()
+        };
+        let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
+        let sorting: Vec<(String, OrderByOptions)> = by
+            .iter()
+            .map(|(key, options)| match key {
+                SortKey::Item(at) if is_distinct => (names[*at].clone(), *options),
+                SortKey::Item(at) => (inner[*at].clone(), *options),
+                SortKey::Other(at) => (others[*at].clone(), *options),
+            })
+            .collect();
+        let frame = match &select.distinct {
+            Some(Distinct::Distinct) => {
+                if sort_keys > 0 {
+                    let error = Error::usage("rows that are DISTINCT are sorted by what SELECT names");
+                    return Err(self.source.locate(error.hint("name the key as well, or group by the columns"), select.span()));
+                }
+                ordered(frame.select(shown()).unique_stable(None, UniqueKeepStrategy::Any), &sorting)
+            }
+            Some(Distinct::On(_)) => {
+                let keys: Vec<PlSmallStr> = others[sort_keys..].iter().map(|name| name.as_str().into()).collect();
+                let keys = Selector::ByName { names: keys.into(), strict: true };
+                ordered(frame, &sorting).unique_stable(Some(keys), UniqueKeepStrategy::First).select(shown())
+            }
+            _ => ordered(frame, &sorting).select(shown()),
+        };
+        Ok(PlannedQuery { frame, names, keys: ties, key_names, is_one_group: false })
+    }
+
+    /// For a correlating equality in WHERE: the outer and the inner side.
+    fn tie(&self, condition: &Expr, scope: &SelectScope, ctes: &Ctes) -> Result<Option<(Expr, Expr)>> {
+        let Expr::BinaryOp { left, op: BinaryOperator::Eq, right } = unwrapped(condition) else { return Ok(None) };
+        if scope.outer.is_none() {
+            return Ok(None);
+        }
+        let mut sides = Vec::new();
+        for side in [left, right] {
+            if matches!(unwrapped(side), Expr::Subquery(_)) {
+                return Ok(None);
+            }
+            let mut binder = Binder::new(self, scope, ctes, &[]);
+            let Ok(bound) = binder.bind(side) else { return Ok(None) };
+            if !binder.attached.is_empty() {
+                return Ok(None);
+            }
+            sides.push((bound, binder.looked_inside, binder.looked_outside.is_some()));
+        }
+        match (sides.pop(), sides.pop()) {
+            (Some((own, true, false)), Some((around, false, true))) | (Some((around, false, true)), Some((own, true, false))) => {
+                Ok(Some((around, own)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn check_rows_only(&self, expr: &Expr, clause: &str, hint: &str) -> Result<()> {
+        let found = visit_expressions(expr, |part| match part {
+            Expr::Function(function) if function.over.is_some() || (clause != "HAVING" && is_aggregate(function)) => {
+                ControlFlow::Break((name_of(function), span_of(function)))
+            }
+            _ => ControlFlow::Continue(()),
+        });
+        match found {
+            ControlFlow::Break((name, span)) => {
+                Err(self.source.locate(Error::usage(format!("{name}() can't stand in {clause}")).hint(hint), span))
+            }
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// The SELECT list, expanded to named columns.
+    fn items(&self, select: &Select, scope: &SelectScope, schema: &Schema) -> Result<Vec<ResultColumn>> {
+        let items = select_list(self.source, select, scope, schema)?;
+        self.items.set(self.items.get() + items.len());
+        if self.items.get() > ITEMS_MAX {
+            let error = Error::too_large(format!("the SELECTs of the query name more than {ITEMS_MAX} columns"));
+            return Err(error.hint("name the columns that you need"));
+        }
+        Ok(items)
+    }
+}
+
+impl Visitor for NamesAround<'_> {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth += 1;
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_query(&mut self, _: &Query) -> ControlFlow<()> {
+        self.depth -= 1;
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        let parts = match expr {
+            Expr::Identifier(ident) => std::slice::from_ref(ident),
+            Expr::CompoundIdentifier(parts) => parts.as_slice(),
+            _ => return ControlFlow::Continue(()),
+        };
+        let is_alias = || match parts {
+            [only] => self.aliases.iter().any(|(alias, _)| alias.eq_ignore_ascii_case(&only.value)),
+            _ => false,
+        };
+        if self.depth == 0
+            && self.scope.find(parts) == NameLookup::Nothing
+            && !is_alias()
+            && let NameLookup::Column { inner, .. } = self.outer.find(parts)
+            && !self.found.contains(&inner)
+        {
+            self.found.push(inner);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Splits a condition at AND.
+pub(super) fn conjuncts(condition: &Expr, found: &mut Vec<Expr>) {
+    match condition {
+        Expr::BinaryOp { left, op: BinaryOperator::And, right } => {
+            conjuncts(left, found);
+            conjuncts(right, found);
+        }
+        Expr::Nested(inner) if matches!(unwrapped(inner), Expr::BinaryOp { op: BinaryOperator::And, .. }) => {
+            conjuncts(inner, found)
+        }
+        other => found.push(other.clone()),
+    }
+}
+
+/// True when an expression contains an aggregate of its own SELECT.
+pub(super) fn aggregates(expr: &Expr) -> bool {
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Function(function) if is_aggregate(function) => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_break()
+}
+
+/// Argument of `unnest(list)`.
+fn unnested(expr: &Expr) -> Option<Expr> {
+    match unwrapped(expr) {
+        Expr::Function(function) if name_of(function) == "unnest" => match &function.args {
+            FunctionArguments::List(list) => match list.args.as_slice() {
+                [FunctionArg::Unnamed(FunctionArgExpr::Expr(list))] => Some(list.clone()),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
