@@ -128,7 +128,7 @@ impl Assembly {
     /// # Errors
     /// The others of [`Assembly::of_reader`].
     pub fn of_damaged(reader: &dyn ContainerReader, ctx: &JobContext) -> Result<Self> {
-        Self::of_version(reader, None, ctx)
+        Self::of_unchanged(reader, None, ctx)
     }
 
     /// As [`Assembly::of_reader`], for a copy of which only the rows `wanted` of level 0 are written: of an index, only their parts are
@@ -137,11 +137,11 @@ impl Assembly {
     /// # Errors
     /// As [`Assembly::of_reader`].
     pub fn of_rows(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
-        reader.copied_collection()?;
-        Self::of_version(reader, wanted, ctx)
+        reader.expect_collection()?;
+        Self::of_unchanged(reader, wanted, ctx)
     }
 
-    fn of_version(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
+    fn of_unchanged(reader: &dyn ContainerReader, wanted: Option<&[bool]>, ctx: &JobContext) -> Result<Self> {
         let version = &reader.opening().version;
         let laid_out = refuse_stale_index(reader, wanted, ctx).and_then(|()| Self::arrange_rows(reader, ctx));
         version.settle(laid_out)

@@ -151,7 +151,7 @@ impl Gathered {
         }
         ctx.stage(tr!("Comparing the datasets"), Some(inputs.len() as u64));
         let opened = open_part(first_path, ctx)?;
-        let (schemas, first, first_name) = (schemas_of(&opened), opened.copied_collection()?.clone(), name_of(first_path)?);
+        let (schemas, first, first_name) = (schemas_of(&opened), opened.expect_collection()?.clone(), name_of(first_path)?);
         drop(opened);
         let looked: Vec<LookedAt> = try_map(inputs, |_, path| {
             ctx.check()?;
@@ -160,7 +160,7 @@ impl Gathered {
             if !unchecked {
                 check_schemas(&schemas, &first_name, &schemas_of(&zip), &name).map_err(|error| error.at_path(path))?;
             }
-            let collection = zip.copied_collection()?;
+            let collection = zip.expect_collection()?;
             let samples = (0..zip.levels().count()).map(|level| zip.levels().rows(level) as u64).sum();
             let extent = collection.fields.get("extent").cloned().unwrap_or_default();
             let facts = PartFacts { id: collection.id().to_owned(), extent, pit: pit_of(&zip, ctx)?, name };

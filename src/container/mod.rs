@@ -130,11 +130,11 @@ pub trait ContainerReader: Send + Sync {
     fn collection(&self) -> &Collection {
         &self.opening().collection
     }
-    /// COLLECTION.json, for a copy that has its fields.
+    /// COLLECTION.json, for outputs that have its fields.
     ///
     /// # Errors
     /// [`Kind::Format`] when it could not be read.
-    fn copied_collection(&self) -> Result<&Collection> {
+    fn expect_collection(&self) -> Result<&Collection> {
         match self.opening().unread_collection() {
             Some(note) => Err(Error::format(note.message.clone())
                 .at_path(&self.info().path)

@@ -245,7 +245,7 @@ fn prepare(request: &DatasetEdit, ctx: &JobContext) -> Result<PreparedEdit> {
     if !matches!(reader.physical(), Physical::Folder(_) | Physical::Zip(_)) {
         return Err(error("an index over several datasets can't be edited").hint("edit its parts, then write the index again"));
     }
-    reader.copied_collection()?;
+    reader.expect_collection()?;
     let nothing = request.metadata.is_none() && request.drop.is_empty() && request.collection.is_none() && request.set.is_empty();
     if nothing {
         return Err(Error::usage("nothing is to be changed").hint("name columns or fields, see `edit --help`"));

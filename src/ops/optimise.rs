@@ -320,16 +320,15 @@ pub(super) fn look_at(source: &RasterSource, request: &OptimiseRequest, ctx: &Jo
     let described = raster::describe(source).or_else(|error| if passes(&error) { Err(error) } else { raster::describe(source) });
     let is_settled =
         |error: &Error| passes(error) || [Cause::MissingCodec, Cause::NoVariable].iter().any(|&cause| error.is_caused_by(cause));
-    let begins_like_one = match &described {
-        Err(error) if !is_settled(error) => raster::begins_like_raster(source)?,
-        _ => false,
+    let info = match described {
+        Err(error) if !is_settled(&error) && raster::begins_like_raster(source)? => raster::describe(source),
+        described => described,
     };
-    let info = match if begins_like_one { raster::describe(source) } else { described } {
+    let info = match info {
         Ok(info) => info,
         Err(error) if passes(&error) => return Err(error),
         Err(error) if error.is_caused_by(Cause::MissingCodec) => return Ok(RasterLook::Fail(error.to_string())),
         Err(error) if error.is_caused_by(Cause::NoVariable) => return Ok(RasterLook::Keep(error.sentence())),
-        Err(error) if begins_like_one => return Ok(RasterLook::Keep(error.sentence())),
         Err(_) => return Ok(RasterLook::Other),
     };
     if info.band_count == 0 {

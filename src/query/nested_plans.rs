@@ -93,9 +93,12 @@ pub(super) fn rewritten(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
 ///
 /// # Errors
 /// [`crate::error::Kind::Usage`] for types that have none in common.
-pub(super) fn with_common_types(left: LazyFrame, right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
-    // The types of DuckDB, which are wider than those of the engine for counts and lengths.
-    let (of_left, of_right) = (meant(left.clone())?.collect_schema()?, meant(right.clone())?.collect_schema()?);
+pub(super) fn with_common_types(mut left: LazyFrame, mut right: LazyFrame) -> PolarsResult<(LazyFrame, LazyFrame)> {
+    let (mut of_left, mut of_right) = (left.collect_schema()?, right.collect_schema()?);
+    // Beside an unsigned number of 64 bits the types of DuckDB count, which are wider and signed for counts and lengths.
+    if [&of_left, &of_right].iter().any(|schema| schema.iter_values().any(|dtype| *dtype == DataType::UInt64)) {
+        (of_left, of_right) = (meant(left.clone())?.collect_schema()?, meant(right.clone())?.collect_schema()?);
+    }
     let mut casts = Vec::new();
     for (name, one) in of_left.iter() {
         // The engine that compares rows has no type for both.

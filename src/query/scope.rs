@@ -24,6 +24,14 @@ pub(super) struct Relation {
     pub columns: Vec<ScopeColumn>,
 }
 
+impl Relation {
+    /// A relation whose columns have these names in the frame too.
+    pub fn of_columns(alias: &str, names: impl IntoIterator<Item = impl ToString>) -> Self {
+        let column = |name: String| ScopeColumn { inner: name.clone(), name, qualified_only: false };
+        Self { alias: alias.to_owned(), columns: names.into_iter().map(|name| column(name.to_string())).collect() }
+    }
+}
+
 /// Tables of a SELECT, and the scope of the enclosing SELECT.
 #[derive(Clone)]
 pub(super) struct SelectScope<'a> {

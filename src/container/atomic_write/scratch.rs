@@ -38,7 +38,7 @@ impl CreatedFolders {
     pub fn folder_of(target: &Path) -> Result<(PathBuf, Self)> {
         let parent = parent_of(target)?;
         // A folder that can't be looked at may be there: it is not removed afterwards.
-        let is_missing = |above: &&Path| !above.as_os_str().is_empty() && matches!(above.try_exists(), Ok(false));
+        let is_missing = |above: &&Path| !above.as_os_str().is_empty() && matches!(crate::files::exists(above), Ok(false));
         let missing = parent.ancestors().take_while(is_missing);
         let made = Self(missing.map(Path::to_owned).collect());
         std::fs::create_dir_all(&parent).io_at("make the folder for the output", &parent)?;

@@ -49,7 +49,7 @@ pub fn change_tortilla(path: &Path, data_end: u64, change: &TortillaChange) -> R
         (None, None) => None,
     };
     let needed = footer.len() as u64 + collection.as_ref().map_or(0, |bytes| bytes.len() as u64);
-    let at = free_place(&old, data_end.min(local.size_bytes()), needed);
+    let at = free_place(&old, data_end, needed);
     let end = at + needed;
     let header = TortillaHeader {
         footer: (at, footer.len() as u64),

@@ -356,8 +356,8 @@ fn compile(request: &CompileRequest, ctx: &JobContext) -> Result<Built> {
                 return Err(error.hint("give one, or call the output .tortilla"));
             }
             options.collection = Some(match options.text_form {
-                true => collection_for(&reader.copied_collection()?.fields, reader.as_ref(), true, ctx)?,
-                false => reader.copied_collection()?.fields.clone(),
+                true => collection_for(&reader.expect_collection()?.fields, reader.as_ref(), true, ctx)?,
+                false => reader.expect_collection()?.fields.clone(),
             });
         }
         let draft = part_of(tortilla, &roots, options.stream, ctx)?;

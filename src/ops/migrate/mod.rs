@@ -260,8 +260,8 @@ fn lay_out(reader: &dyn ContainerReader, choices: &[FieldChoice], ctx: &JobConte
     let format = reader.info().format;
     let path = reader.info().path.clone();
     let (mut collection, lines) = match format {
-        Format::Taco3 | Format::Early => collection::of_next_generation(reader.copied_collection()?, &path),
-        _ => collection::of_first_generation(reader.copied_collection()?, &path),
+        Format::Taco3 | Format::Early => collection::of_next_generation(reader.expect_collection()?, &path),
+        _ => collection::of_first_generation(reader.expect_collection()?, &path),
     };
     let tree = reader.levels().skeleton(ctx)?;
     let orders = tree_order(&tree);

@@ -190,12 +190,8 @@ impl Planner<'_> {
             frame = self.renamed(frame, alias)?;
         }
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
-        let columns = schema.iter_names().map(|name| {
-            let name = name.to_string();
-            ScopeColumn { inner: name.clone(), name, qualified_only: false }
-        });
-        let alias = alias.map_or(name.to_owned(), |alias| alias.name.value.clone());
-        Ok(JoinedFrame { frame, relations: vec![Relation { alias, columns: columns.collect() }] })
+        let alias = alias.map_or(name, |alias| alias.name.value.as_str());
+        Ok(JoinedFrame { frame, relations: vec![Relation::of_columns(alias, schema.iter_names())] })
     }
 
     /// Renames columns as in `AS t(a, b)`.

@@ -32,7 +32,7 @@ use crate::error::{Error, Result};
 use crate::query::duckdb_semantics::name_of;
 use crate::query::engine::{SqlEngine, engine_error, refusal};
 use crate::query::sampling::RowSampling;
-use crate::query::scope::SelectScope;
+use crate::query::scope::{Relation, SelectScope};
 use crate::query::source_span::StatementSource;
 use crate::query::token_spellings::PERCENT;
 use name_binding::Binder;
@@ -115,12 +115,7 @@ impl<'a> Planner<'a> {
     pub fn condition(&self, frame: LazyFrame, condition: &Expr) -> Result<LazyFrame> {
         let mut frame = frame;
         let schema = frame.collect_schema().map_err(|error| engine_error(&error))?;
-        let columns = schema.iter_names().map(|name| super::scope::ScopeColumn {
-            name: name.to_string(),
-            inner: name.to_string(),
-            qualified_only: false,
-        });
-        let relation = super::scope::Relation { alias: "data".into(), columns: columns.collect() };
+        let relation = Relation::of_columns("data", schema.iter_names());
         let scope = SelectScope::new(vec![relation], None);
         let ctes = Ctes(vec![("data".into(), frame.clone())]);
         let mut binder = Binder::new(self, &scope, &ctes, &[]);
@@ -309,12 +304,7 @@ impl<'a> Planner<'a> {
     /// Sorts the result of a set operation by its columns.
     fn sorted(&self, mut planned: PlannedQuery, order: Option<&OrderBy>, ctes: &Ctes) -> Result<PlannedQuery> {
         let Some(order) = order else { return Ok(planned) };
-        let columns = planned.names.iter().map(|name| super::scope::ScopeColumn {
-            name: name.clone(),
-            inner: name.clone(),
-            qualified_only: false,
-        });
-        let relation = super::scope::Relation { alias: String::new(), columns: columns.collect() };
+        let relation = Relation::of_columns("", &planned.names);
         let scope = SelectScope::new(vec![relation], None);
         let (mut by, mut computed) = (Vec::new(), Vec::new());
         for (key, options) in self.order_keys(order, planned.names.len())? {

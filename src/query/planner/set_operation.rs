@@ -44,7 +44,8 @@ impl Planner<'_> {
     }
 }
 
-/// INTERSECT ALL, or EXCEPT ALL: equal rows are told apart by their number among their equals, nulls are equal.
+/// INTERSECT ALL, or EXCEPT ALL. Each row gets a number among the rows that are equal to it, where nulls count as equal: the first of them
+/// is matched with the first on the other side, the second with the second.
 fn with_repeats(mut left: LazyFrame, right: LazyFrame, keeps_shared: bool) -> Result<LazyFrame> {
     const NUMBER: &str = "__repeat";
     let schema = left.collect_schema().map_err(|error| engine_error(&error))?;
