@@ -7,6 +7,7 @@
 //! a file too, one a line.
 
 mod answers;
+mod cast_texts;
 mod grammar;
 mod levels;
 mod templates;
@@ -300,6 +301,12 @@ const LEAKS: &[&str] = &[
 
 /// Statements that once had another answer.
 const MENDED: &[&str] = &[
+    "SELECT TRY_CAST(substr(id, k, 2) AS INTEGER) AS c2, TRY_CAST(substr(id, k, 2) AS UTINYINT) FROM level0 AS r1",
+    "SELECT [split_part(CAST(TIMESTAMP '1969-12-31 23:59:59' AS VARCHAR), ' ', 2), s] AS c1 FROM level0 AS r1 WHERE ((SELECT max(d) FROM level0 AS r2 WHERE r2.s = r1.s) IN (DATE '2020-02-29', DATE '1970-01-01'))",
+    "SELECT split_part(upper('a b'), ' ', 2) AS t, split_part(upper('a b'), ' ', 1) AS u, s FROM level0 AS r1 WHERE ((SELECT max(d) FROM level0 AS r2 WHERE r2.s = r1.s) IN (DATE '2020-02-29', DATE '1970-01-01'))",
+    "SELECT d + INTERVAL '1 day 02:00', d + INTERVAL '1.5 months', d - INTERVAL '5 days ago', d + CAST('5 days' AS INTERVAL), d + INTERVAL '1.5' DAY, d + INTERVAL (-3) DAY FROM level0",
+    "SELECT CAST(INTERVAL '1 day 02:00' AS VARCHAR), CAST(TIME '12:34:56.5' AS VARCHAR), CAST(DATE '44-07-03 (BC)' AS VARCHAR)",
+    "SELECT sum(k) OVER (ORDER BY d RANGE BETWEEN INTERVAL '1 day 12:00' PRECEDING AND CURRENT ROW) FROM level0",
     "SELECT list_reverse(li) AS c2, array_reverse(ll) FROM data AS r1 WHERE (b AND (list_reverse(li) <> (ll)[2]))",
     "SELECT (quantile_cont(r1.u64, 0.9) FILTER (WHERE b) % 1.5e0) AS c1 FROM level1 AS r1 GROUP BY r1.g",
     "SELECT 1 / list_avg([-0.0::DOUBLE]), 1 / list_avg([f64]) FROM level1",

@@ -8,6 +8,7 @@ use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
 
+use super::constant_folding;
 use super::duckdb_functions::is_negative_of;
 use super::engine::{refusal, type_name};
 use super::nested_plans;
@@ -25,8 +26,14 @@ pub(super) fn meant(frame: LazyFrame) -> PolarsResult<LazyFrame> {
 
 fn plan(from: DslPlan) -> PolarsResult<DslPlan> {
     Ok(match map_inputs(from, plan)? {
-        DslPlan::Select { expr, input, options } => DslPlan::Select { expr: all(expr, &input)?, input, options },
-        DslPlan::HStack { exprs, input, options } => DslPlan::HStack { exprs: all(exprs, &input)?, input, options },
+        DslPlan::Select { expr, input, options } => {
+            let expr = all(expr, &input)?.into_iter().map(constant_folding::folded).collect();
+            DslPlan::Select { expr, input, options }
+        }
+        DslPlan::HStack { exprs, input, options } => {
+            let exprs = all(exprs, &input)?.into_iter().map(constant_folding::folded).collect();
+            DslPlan::HStack { exprs, input, options }
+        }
         DslPlan::Filter { predicate, input } => {
             let predicate = all(vec![predicate], &input)?.pop().unwrap_or_else(|| lit(true));
             DslPlan::Filter { predicate, input }
@@ -408,9 +415,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 return Ok(call);
             }
             // An expression without columns is a constant.
-            let one = DataFrame::empty_with_height(1).lazy().select([call]).collect()?;
-            let value = one.columns().first().map_or(Ok(AnyValue::Null), |column| column.get(0).map(AnyValue::into_static))?;
-            lit(Scalar::new(dtype, value))
+            constant_folding::value_of(call.clone())?.unwrap_or(call)
         }
         Expr::Function { ref input, function: FunctionExpr::Abs, .. } => match (input.first(), dtype(&part)) {
             (Some(number), dtype) if dtype.is_signed_integer() => {
@@ -475,7 +480,7 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 let bytes = value_texts::bytes_reader(!options.is_strict()).call(vec![expr.as_ref().clone()]);
                 // DuckDB refuses a written text that stands for no bytes before it reads a row.
                 if matches!(**expr, Expr::Literal(_)) {
-                    DataFrame::empty_with_height(1).lazy().select([bytes.clone()]).collect()?;
+                    constant_folding::value_of(bytes.clone())?;
                 }
                 bytes
             }
@@ -487,13 +492,16 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
                 let rounded = rounded(0, is_written(expr)).call(vec![expr.as_ref().clone()]);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
             }
-            (from, Some(DataType::Decimal(_, scale))) if is_fraction(&from) || from == DataType::String => {
+            (from, Some(DataType::Decimal(_, scale))) if is_fraction(&from) => {
                 let number = Expr::Cast { expr: expr.clone(), dtype: DataType::Float64.into(), options };
                 let rounded = rounded(*scale as i32, true).call(vec![number]);
                 Expr::Cast { expr: Arc::new(rounded), dtype: wanted.clone(), options }
             }
             (DataType::String, Some(DataType::List(_) | DataType::Struct(_))) => {
                 return Err(refusal("a text can't be cast to a list or a struct"));
+            }
+            (DataType::String, Some(DataType::Duration(_))) => {
+                return Err(refusal("the texts of a column can't be cast to intervals; write the interval: INTERVAL 3 DAY"));
             }
             (DataType::String, Some(to)) => match text_cast(to, !options.is_strict()) {
                 Some(read) => {
@@ -760,10 +768,10 @@ fn rounded(digits: i32, away_from_zero: bool) -> UserDefinedFunction {
 /// Reads texts as values of a type, as [`typed_texts`] has them; `None` for types that the engine reads as DuckDB does.
 fn text_cast(to: &DataType, is_try: bool) -> Option<UserDefinedFunction> {
     let read = match to {
-        DataType::UInt64 => DataType::UInt64,
+        dtype if dtype.is_unsigned_integer() => DataType::UInt64,
         dtype if dtype.is_integer() => DataType::Int64,
         dtype if dtype.is_float() => DataType::Float64,
-        DataType::Boolean | DataType::Date => to.clone(),
+        DataType::Boolean | DataType::Date | DataType::Time | DataType::Decimal(..) => to.clone(),
         DataType::Datetime(..) => DataType::Datetime(TimeUnit::Microseconds, None),
         _ => return None,
     };

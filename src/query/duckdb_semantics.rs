@@ -25,6 +25,7 @@ use super::source_span::StatementSource;
 use super::sql_dialect::POWER;
 use super::struct_values::{self, struct_value};
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
+use super::time_texts::{self, IntervalParts, Unread};
 use super::{advice, function_registry, functions, list_lambda, typed_texts};
 use crate::error::{Error, Result};
 use crate::text::PrintableLine;
@@ -418,12 +419,13 @@ impl ExpressionRewrite<'_, '_> {
                     None => return Ok(()),
                 }
             }
-            // A date and an interval are a time, which the engine takes for a date.
-            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right }
-                if is_interval(right) && self.is_date(unwrapped(left)) =>
+            Expr::BinaryOp { left, op: op @ (BinaryOperator::Plus | BinaryOperator::Minus), right }
+                if is_interval(left) || is_interval(right) =>
             {
-                **left = cast_of(CastKind::Cast, *left.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
-                return Ok(());
+                match self.moved(left, op, right) {
+                    Some(moved) => moved,
+                    None => return Ok(()),
+                }
             }
             Expr::BinaryOp { left, op, right } if is_comparison(op) => {
                 self.read_as_other(left, right)?;
@@ -484,17 +486,7 @@ impl ExpressionRewrite<'_, '_> {
             Expr::BinaryOp { left, op: BinaryOperator::StringConcat, right } if self.is_list(left) || self.is_list(right) => {
                 two("list_concat(_0, _1)", left, right)
             }
-            Expr::BinaryOp { left, op: BinaryOperator::Plus | BinaryOperator::Minus, right }
-                if matches!((left.as_ref(), right.as_ref()), (Expr::Nested(_), _) | (_, Expr::Nested(_)))
-                    && (is_interval(left) || is_interval(right)) =>
-            {
-                for side in [left, right] {
-                    if is_interval(side) {
-                        **side = unwrapped(side).clone();
-                    }
-                }
-                return Ok(());
-            }// Seconds since 1970, of dates too.
+            // Seconds since 1970, of dates too.
             Expr::Extract { field: DateTimeField::Epoch, expr, .. } => expression("epoch(_0)", vec![*expr.clone()]),
             Expr::AnyOp { left, compare_op, right, .. } if list_of(right).is_some() => {
                 let values = list_of(right).unwrap_or_default();
@@ -597,8 +589,8 @@ impl ExpressionRewrite<'_, '_> {
             }
             Expr::Interval(interval) => {
                 let hint = "write the number itself: INTERVAL 3 DAY";
-                let spelled = spelled_interval(interval).ok_or_else(|| self.refuse(span, "an interval is of a number and a unit", hint))?;
-                *interval = spelled;
+                let spelled = interval_parts(interval).and_then(written_interval);
+                *interval = spelled.ok_or_else(|| self.refuse(span, "an interval is of a number and a unit", hint))?;
                 return Ok(());
             }
             Expr::AtTimeZone { timestamp, time_zone } => two("timezone(_0, _1)", time_zone, timestamp),
@@ -751,12 +743,15 @@ impl ExpressionRewrite<'_, '_> {
     /// A text that is compared with a number or a truth value becomes one.
     fn read_as_other(&self, other: &Expr, text: &mut Expr) -> Result<(), Box<Error>> {
         if let (Some(written), true) = (text_of(text), self.is_date(other))
-            && let Some(day) = typed_texts::date(written)
+            && let Ok(day) = time_texts::date(written)
         {
-            *text = Expr::TypedString(typed_string(SqlType::Date, day.to_string()));
+            *text = match has_written_year(&day) {
+                true => Expr::TypedString(typed_string(SqlType::Date, day.to_string())),
+                false => cast_of(CastKind::Cast, text.clone(), SqlType::Date),
+            };
             return Ok(());
         }
-        if text_of(text).is_some_and(|written| typed_texts::timestamp(written).is_some()) && self.is_moved_time(other) {
+        if text_of(text).is_some_and(|written| time_texts::timestamp(written).is_ok()) && self.is_moved_time(other) {
             *text = cast_of(CastKind::Cast, text.clone(), SqlType::Timestamp(None, TimezoneInfo::None));
             return Ok(());
         }
@@ -766,7 +761,7 @@ impl ExpressionRewrite<'_, '_> {
         let read = match &dtype {
             DataType::Boolean => typed_texts::boolean(&written).map(|truth| Expr::value(Value::Boolean(truth))),
             dtype if dtype.is_integer() => typed_texts::integer(&written).and_then(whole_number),
-            _ => trimmed.parse::<f64>().ok().map(|_| {
+            _ => typed_texts::fraction(trimmed).map(|_| {
                 let (sign, digits) = trimmed.strip_prefix('-').map_or(("", trimmed), |digits| ("-", digits));
                 match digits.bytes().next() {
                     Some(b'0'..=b'9') => expression(
@@ -790,14 +785,15 @@ impl ExpressionRewrite<'_, '_> {
     fn cast_text(&self, text: &str, kind: &CastKind, to: &SqlType, span: Span) -> Result<Option<Expr>, Box<Error>> {
         let (read, asked) = match to {
             SqlType::Boolean | SqlType::Bool => {
-                (typed_texts::boolean(text).map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
+                let truth = typed_texts::boolean(text).ok_or(Unread::NoValue);
+                (truth.map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
             }
             SqlType::Date => {
                 let constant = |day: NaiveDate| match has_written_year(&day) {
                     true => Expr::TypedString(typed_string(SqlType::Date, day.to_string())),
                     false => cast_of(kind.clone(), literal(text), to.clone()),
                 };
-                (typed_texts::date(text).map(constant), "DATE")
+                (time_texts::date(text).map(constant), "DATE")
             }
             SqlType::Timestamp(None, TimezoneInfo::None) | SqlType::Datetime(None) => {
                 let constant = |time: NaiveDateTime| {
@@ -807,26 +803,37 @@ impl ExpressionRewrite<'_, '_> {
                         false => cast_of(kind.clone(), literal(text), to.clone()),
                     }
                 };
-                (typed_texts::timestamp(text).map(constant), "TIMESTAMP")
+                (time_texts::timestamp(text).map(constant), "TIMESTAMP")
             }
             SqlType::Time(None, TimezoneInfo::None) => {
-                let time = typed_texts::time_of_day(text).map(|time| time.format("%H:%M:%S%.f").to_string());
+                let time = time_texts::time_of_day(text).map(|time| time.format("%H:%M:%S%.f").to_string());
                 (time.map(|time| Expr::TypedString(typed_string(to.clone(), time))), "TIME")
             }
             SqlType::Timestamp(_, TimezoneInfo::WithTimeZone | TimezoneInfo::Tz) => {
                 let instant = expression("instant_of_text(_0)", vec![literal(text)]);
-                (typed_texts::instant(text).map(|_| instant), "TIMESTAMPTZ")
+                (time_texts::instant(text).map(|_| instant), "TIMESTAMPTZ")
             }
             to if is_integer(to) => {
-                let number = typed_texts::integer(text).and_then(whole_number);
+                let number = match is_unsigned(to) {
+                    true => typed_texts::unsigned(text).map(i128::from),
+                    false => typed_texts::integer(text),
+                };
+                let number = number.and_then(whole_number).ok_or(Unread::NoValue);
                 (number.map(|number| cast_of(kind.clone(), number, to.clone())), "number of this type")
+            }
+            SqlType::Interval { .. } => {
+                let interval = time_texts::interval(text).and_then(written_interval).ok_or(Unread::NoValue);
+                (interval.map(Expr::Interval), "INTERVAL")
             }
             _ => return Ok(None),
         };
         match (read, kind) {
-            (Some(read), _) => Ok(Some(read)),
-            (None, CastKind::TryCast) => Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone()))),
-            (None, _) => {
+            (Ok(read), _) => Ok(Some(read)),
+            (Err(Unread::Beyond), _) => {
+                Err(self.refuse(span, typed_texts::beyond(text, asked), "leave these times out, or compare them as texts"))
+            }
+            (Err(Unread::NoValue), CastKind::TryCast) => Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone()))),
+            (Err(Unread::NoValue), _) => {
                 let summary = format!("the text '{}' is no {asked}", text.printable_line());
                 Err(self.refuse(span, summary, "TRY_CAST gives null for such texts"))
             }
@@ -863,6 +870,34 @@ impl ExpressionRewrite<'_, '_> {
             Expr::TypedString(typed) => typed.data_type == SqlType::Date,
             other => self.dtype_of(other) == Some(&DataType::Date),
         }
+    }
+
+    /// A value plus or minus an interval as the engine reads it: the interval on the right and without a sign, so that the parts of one
+    /// with both signs are added one by one. A date becomes a time, which the engine takes for a date. `None` for what is no such sum.
+    fn moved(&self, left: &Expr, op: &BinaryOperator, right: &Expr) -> Option<Expr> {
+        let parts_of = |side: &Expr| match unwrapped(side) {
+            Expr::Interval(interval) => interval_parts(interval),
+            _ => None,
+        };
+        let is_minus = *op == BinaryOperator::Minus;
+        let (value, parts) = match (parts_of(left), parts_of(right)) {
+            (Some(one), Some(other)) => {
+                let other = if is_minus { other.negated()? } else { other };
+                return written_interval(one.checked_add(other)?).map(Expr::Interval);
+            }
+            (None, Some(parts)) => (left, if is_minus { parts.negated()? } else { parts }),
+            (Some(parts), None) if !is_minus => (right, parts),
+            _ => return None,
+        };
+        let value = match self.is_date(unwrapped(value)) {
+            true => cast_of(CastKind::Cast, value.clone(), SqlType::Timestamp(None, TimezoneInfo::None)),
+            false => value.clone(),
+        };
+        parts.by_sign().into_iter().try_fold(value, |value, (is_negative, parts)| {
+            let op = if is_negative { BinaryOperator::Minus } else { BinaryOperator::Plus };
+            let interval = Expr::Interval(written_interval(parts)?);
+            Some(Expr::BinaryOp { left: Box::new(value), op, right: Box::new(interval) })
+        })
     }
 
     /// True for a time without a zone plus or minus an interval, which the engine compares with no text.
@@ -1294,6 +1329,10 @@ fn is_integer(data_type: &SqlType) -> bool {
     )
 }
 
+fn is_unsigned(data_type: &SqlType) -> bool {
+    matches!(data_type, SqlType::UTinyInt | SqlType::USmallInt | SqlType::UBigInt)
+}
+
 fn is_comparison(op: &BinaryOperator) -> bool {
     use BinaryOperator::{Eq, Gt, GtEq, Lt, LtEq, NotEq};
     matches!(op, Eq | NotEq | Lt | LtEq | Gt | GtEq)
@@ -1512,21 +1551,30 @@ fn spelled_number(text: &str) -> Option<Expr> {
     }
 }
 
-/// `INTERVAL 3 DAY` and `INTERVAL '3' DAY` as `INTERVAL '3 DAY'`.
-fn spelled_interval(interval: &Interval) -> Option<Interval> {
-    let value = match interval.value.as_ref() {
-        Expr::Nested(inner) => inner.as_ref(),
-        other => other,
+/// The parts of `INTERVAL 3 DAY`, `INTERVAL '3' DAY` or `INTERVAL '1 day 02:00'`; `None` for a text or a value that is no interval.
+pub(super) fn interval_parts(interval: &Interval) -> Option<IntervalParts> {
+    let value = unwrapped(&interval.value);
+    let count = match value {
+        Expr::UnaryOp { op: UnaryOperator::Minus, expr } => format!("-{}", number_text(expr)?),
+        value => text_of(value).or_else(|| number_text(value))?.to_owned(),
     };
-    let Expr::Value(value) = value else { return None };
-    let count = match &value.value {
-        Value::Number(text, _) | Value::SingleQuotedString(text) => text.trim(),
-        _ => return None,
-    };
-    let text = match &interval.leading_field {
-        Some(unit) => format!("{} {unit}", count.strip_suffix(".0").unwrap_or(count)),
-        None => count.to_owned(),
-    };
-    let value = Box::new(literal(&text));
+    let Some(unit) = &interval.leading_field else { return time_texts::interval(&count) };
+    let count = typed_texts::fraction(&count)?;
+    // Only seconds and their thousandths have fractions.
+    let has_fraction =
+        matches!(unit, DateTimeField::Second | DateTimeField::Seconds | DateTimeField::Millisecond | DateTimeField::Milliseconds);
+    let count = if has_fraction { count } else { count.trunc() };
+    time_texts::interval(&format!("{count} {unit}"))
+}
+
+/// An interval as the engine reads it, which takes none with a sign; `None` for a time beyond its 64 bits of nanoseconds.
+fn written_interval(parts: IntervalParts) -> Option<Interval> {
+    let IntervalParts { months, days, micros } = parts;
+    micros.checked_mul(1000)?;
+    let all = [(months, "months"), (days, "days"), (micros, "microseconds")];
+    let is_zero = all.iter().all(|(count, _)| *count == 0);
+    let counted = all.iter().filter(|(count, unit)| *count != 0 || (is_zero && *unit == "days"));
+    let texts: Vec<_> = counted.map(|(count, unit)| format!("{count} {unit}")).collect();
+    let value = Box::new(literal(&texts.join(" ")));
     Some(Interval { value, leading_field: None, leading_precision: None, last_field: None, fractional_seconds_precision: None })
 }

@@ -34,6 +34,7 @@ mod bounds;
 mod catalogue;
 mod column_names;
 mod condition_levels;
+mod constant_folding;
 mod constant_inputs;
 pub mod copy_as;
 mod duckdb_arithmetic;
@@ -76,6 +77,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod text_patterns;
+mod time_texts;
 mod token_spellings;
 mod top_k;
 mod typed_texts;

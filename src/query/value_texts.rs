@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, LowerExp};
 
-use chrono::DateTime;
+use chrono::{DateTime, Datelike as _, NaiveDate, NaiveTime};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
@@ -19,7 +19,17 @@ const PLAIN_POWERS: std::ops::Range<i32> = -4..16;
 
 /// A function that writes the values of this type; `None` for types whose texts the engine writes as DuckDB does.
 pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
-    let write: fn(&Column) -> PolarsResult<StringChunked> = match dtype {
+    let write = texts_writer(dtype)?;
+    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
+        let [column] = columns else { return Err(refusal("a text is of one value")) };
+        Ok(write(column)?.into_column().with_name(column.name().clone()))
+    };
+    Some(function("value_text", DataType::String, values))
+}
+
+/// The texts of the values of a type; `None` for types whose texts are those of the engine.
+fn texts_writer(dtype: &DataType) -> Option<fn(&Column) -> PolarsResult<StringChunked>> {
+    Some(match dtype {
         DataType::Float32 => {
             |column| Ok(column.f32()?.apply_into_string_amortized(|number, text| text.push_str(&fraction_text(number))))
         }
@@ -30,16 +40,25 @@ pub(super) fn writer(dtype: &DataType) -> Option<UserDefinedFunction> {
         DataType::Datetime(_, None) => |column| times(column, ""),
         // Times with a zone are written in UTC.
         DataType::Datetime(_, Some(_)) => |column| times(column, "+00"),
+        DataType::Date => |column| {
+            let days = column.cast(&DataType::Int32)?;
+            let text = |days: i32| NaiveDate::from_epoch_days(days).map(date_text);
+            Ok(days.i32()?.iter().map(|days| days.and_then(text)).collect())
+        },
+        DataType::Time => |column| {
+            let text = |nanos: i64| {
+                let (seconds, rest) = (nanos.div_euclid(1_000_000_000), nanos.rem_euclid(1_000_000_000));
+                NaiveTime::from_num_seconds_from_midnight_opt(u32::try_from(seconds).ok()?, u32::try_from(rest).ok()?)
+                    .map(time_text)
+            };
+            let times = column.as_materialized_series().to_physical_repr().into_owned();
+            Ok(times.i64()?.iter().map(|nanos| nanos.and_then(text)).collect())
+        },
         DataType::Duration(_) => |column| Ok(durations::micros(column)?.iter().map(|micros| micros.map(durations::text)).collect()),
         DataType::Binary => |column| Ok(column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect()),
         DataType::List(_) | DataType::Struct(_) => |column| Ok(texts_of(column)?.into_iter().collect()),
         _ => return None,
-    };
-    let values = move |columns: &mut [Column]| -> PolarsResult<Column> {
-        let [column] = columns else { return Err(refusal("a text is of one value")) };
-        Ok(write(column)?.into_column().with_name(column.name().clone()))
-    };
-    Some(function("value_text", DataType::String, values))
+    })
 }
 
 /// A function that reads texts as bytes, in which `\x41` is one byte; `is_try` makes a text that is no bytes null.
@@ -94,14 +113,8 @@ pub(super) fn texts_of(column: &Column) -> PolarsResult<Vec<Option<String>>> {
             Ok((0..column.len()).map(text).collect())
         }
         dtype => {
-            let texts = match writer(dtype) {
-                Some(_) if *dtype == DataType::Float32 => column.f32()?.iter().map(|number| number.map(fraction_text)).collect(),
-                Some(_) if *dtype == DataType::Float64 => column.f64()?.iter().map(|number| number.map(fraction_text)).collect(),
-                Some(_) if *dtype == DataType::Binary => column.binary()?.iter().map(|bytes| bytes.map(bytes_text)).collect(),
-                Some(_) if dtype.is_duration() => {
-                    durations::micros(column)?.iter().map(|micros| micros.map(durations::text)).collect()
-                }
-                Some(_) => times(column, if matches!(dtype, DataType::Datetime(_, Some(_))) { "+00" } else { "" })?,
+            let texts = match texts_writer(dtype) {
+                Some(write) => write(column)?,
                 None => column.cast(&DataType::String)?.str()?.clone(),
             };
             Ok(texts.iter().map(|text| text.map(str::to_owned)).collect())
@@ -149,17 +162,31 @@ fn fraction_text<F: Copy + Display + LowerExp + Into<f64>>(number: F) -> String 
     }
 }
 
-/// Times: a fraction of a second without its last zeros.
+/// Times with their dates.
 fn times(column: &Column, zone: &'static str) -> PolarsResult<StringChunked> {
     let times = column.cast(&DataType::Datetime(TimeUnit::Microseconds, None))?;
     let times = times.as_materialized_series().to_physical_repr().into_owned();
     let text = |micros: i64| {
         let time = DateTime::from_timestamp_micros(micros)?.naive_utc();
-        // Always with six digits, of which only those of the fraction are removed.
-        let text = time.format("%Y-%m-%d %H:%M:%S%.6f").to_string();
-        Some(text.trim_end_matches('0').trim_end_matches('.').to_owned() + zone)
+        Some(format!("{} {}{zone}", date_text(time.date()), time_text(time.time())))
     };
     Ok(times.i64()?.iter().map(|micros| micros.and_then(text)).collect())
+}
+
+/// A date, whose year has no sign: one before the year 1 is `(BC)`.
+fn date_text(day: NaiveDate) -> String {
+    let (year, month, of_month) = (day.year(), day.month(), day.day());
+    match 1 - year {
+        before @ 1.. => format!("{before:04}-{month:02}-{of_month:02} (BC)"),
+        _ => format!("{year:04}-{month:02}-{of_month:02}"),
+    }
+}
+
+/// A time of day: a fraction of a second without its last zeros.
+fn time_text(time: NaiveTime) -> String {
+    // Always with six digits, of which only those of the fraction are removed.
+    let text = time.format("%H:%M:%S%.6f").to_string();
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// Printable ASCII as it is, other bytes and quotation marks and backslashes as `\xC3`.
@@ -227,5 +254,21 @@ mod tests {
         for text in ["é", "\\", "\\x4", "\\xzz", "\\n41"] {
             assert_eq!(bytes_of_text(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn dates_and_times_have_the_texts_of_duckdb() {
+        let day = |year: i32| NaiveDate::from_ymd_opt(year, 2, 3).expect("a day");
+        assert_eq!(
+            [2023, 1, 0, -43, 12_023].map(|year| date_text(day(year))),
+            ["2023-02-03", "0001-02-03", "0001-02-03 (BC)", "0044-02-03 (BC)", "12023-02-03"]
+        );
+        let time = |seconds: u32, nanos: u32| NaiveTime::from_num_seconds_from_midnight_opt(seconds, nanos).expect("a time");
+        assert_eq!(
+            [time(36_000, 0), time(5, 120_000_000), time(5, 1_999)].map(time_text),
+            ["10:00:00", "00:00:05.12", "00:00:05.000001"]
+        );
+        let days = Column::new("d".into(), [19_391]).cast(&DataType::Date).expect("days");
+        assert_eq!(texts_of(&days).expect("texts"), [Some("2023-02-03".to_owned())]);
     }
 }

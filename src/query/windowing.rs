@@ -10,7 +10,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::constant_inputs::{ConstantInputs, for_each_input};
-use super::duckdb_semantics::{call_of, column, expression, is_generated, name_of, span_of, unwrapped};
+use super::duckdb_semantics::{call_of, column, expression, interval_parts, is_generated, name_of, span_of, unwrapped};
 use super::engine::{SqlEngine, engine_error};
 use super::function_names::is_aggregate_name;
 use super::source_span::StatementSource;
@@ -288,22 +288,7 @@ fn distance(expr: &Expr) -> Option<f64> {
     };
     match unwrapped(expr) {
         Expr::Interval(interval) => {
-            let text = number(&interval.value)?;
-            let text = match &interval.leading_field {
-                Some(unit) => format!("{text} {unit}"),
-                None => text,
-            };
-            let (count, unit) = text.trim().split_once(char::is_whitespace)?;
-            let micros = match unit.trim().to_lowercase().trim_end_matches('s') {
-                "week" => 604_800_000_000.0,
-                "day" => 86_400_000_000.0,
-                "hour" => 3_600_000_000.0,
-                "minute" => 60_000_000.0,
-                "second" => 1_000_000.0,
-                "millisecond" => 1_000.0,
-                _ => return None,
-            };
-            Some(count.parse::<f64>().ok()? * micros)
+            interval_parts(interval)?.fixed_micros().filter(|micros| *micros >= 0).map(|micros| micros as f64)
         }
         other => number(other)?.parse().ok().filter(|distance: &f64| distance.is_finite() && *distance >= 0.0),
     }

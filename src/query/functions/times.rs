@@ -9,6 +9,7 @@ use super::{ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar
 use crate::query::durations;
 use crate::query::engine::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
+use crate::query::time_texts::{self, Unread};
 use crate::query::typed_texts;
 use crate::text::PrintableLine;
 
@@ -232,11 +233,13 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
 
 /// Texts as instants; with a second argument, null for texts that are none.
 fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
-    let read = |[text]: [&str; 1]| match typed_texts::instant(text) {
-        None if columns.len() == 1 => {
+    let read = |[text]: [&str; 1]| match time_texts::instant(text) {
+        Ok(time) => Ok(Some(time.and_utc().timestamp_micros())),
+        Err(Unread::Beyond) => Err(refusal(typed_texts::beyond(text, "TIMESTAMPTZ"))),
+        Err(Unread::NoValue) if columns.len() > 1 => Ok(None),
+        Err(Unread::NoValue) => {
             Err(refusal(format!("the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts", text.printable_line())))
         }
-        time => Ok(time.map(|time| time.and_utc().timestamp_micros())),
     };
     let micros: Int64Chunked = of_texts(&columns[..1], read)?.into_iter().collect();
     Ok(micros.into_datetime(TimeUnit::Microseconds, Some(TimeZone::UTC)).into_column())
@@ -267,11 +270,11 @@ fn in_zone(columns: &[Column]) -> PolarsResult<Column> {
         };
         if known.as_ref().is_none_or(|(name, _)| name != zone) {
             let unknown = || refusal(format!("'{}' is not a time zone, such as 'Europe/Madrid'", zone.printable_line()));
-            known = Some((zone.to_owned(), typed_texts::zone_named(zone).ok_or_else(unknown)?));
+            known = Some((zone.to_owned(), time_texts::zone_named(zone).ok_or_else(unknown)?));
         }
         let (Some((_, zone)), Some(time)) = (&known, time_of(time)) else { return Ok(None) };
         let moved =
-            if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { typed_texts::instant_in(*zone, time) };
+            if is_instant { Some(zone.from_utc_datetime(&time).naive_local()) } else { time_texts::instant_in(*zone, time) };
         Ok(moved.map(|time| time.and_utc().timestamp_micros()))
     };
     let times: Int64Chunked = (0..row_count(columns)).map(&mut of).collect::<PolarsResult<_>>()?;
@@ -293,7 +296,7 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
     let widths = widths.str()?;
     let times = micros(&columns[1])?;
     let origins = columns.get(2).map(micros).transpose()?;
-    let mut known: Option<(String, typed_texts::IntervalParts)> = None;
+    let mut known: Option<(String, time_texts::IntervalParts)> = None;
     let mut of = |row: usize| {
         let (Some(width), Some(time)) = (widths.get(broadcast_row(widths.len(), row)), times.get(broadcast_row(times.len(), row)))
         else {
@@ -308,7 +311,7 @@ fn time_bucket(columns: &[Column]) -> PolarsResult<Column> {
         };
         if known.as_ref().is_none_or(|(text, _)| text != width) {
             let parts =
-                typed_texts::interval(width).ok_or_else(|| refusal(format!("'{}' is not an interval", width.printable_line())))?;
+                time_texts::interval(width).ok_or_else(|| refusal(format!("'{}' is not an interval", width.printable_line())))?;
             known = Some((width.to_owned(), parts));
         }
         let Some((_, parts)) = &known else { return Ok(None) };
@@ -341,7 +344,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
             builder.push_null();
             continue;
         };
-        let step = typed_texts::interval(step).ok_or_else(|| refusal(format!("'{}' is not an interval", step.printable_line())))?;
+        let step = time_texts::interval(step).ok_or_else(|| refusal(format!("'{}' is not an interval", step.printable_line())))?;
         let forward = step.months > 0 || step.days > 0 || step.micros > 0;
         let backward = step.months < 0 || step.days < 0 || step.micros < 0;
         if forward == backward {
@@ -367,7 +370,7 @@ fn time_series(columns: &[Column], closed: bool) -> PolarsResult<Column> {
 }
 
 /// A time moved by an interval: a day that the month does not have becomes its last.
-fn moved(time: i64, step: &typed_texts::IntervalParts) -> Option<i64> {
+fn moved(time: i64, step: &time_texts::IntervalParts) -> Option<i64> {
     let shift = Months::new(u32::try_from(step.months.unsigned_abs()).ok()?);
     let time = time_of(time)?;
     let time = if step.months < 0 { time.checked_sub_months(shift)? } else { time.checked_add_months(shift)? };
@@ -375,7 +378,7 @@ fn moved(time: i64, step: &typed_texts::IntervalParts) -> Option<i64> {
     time.and_utc().timestamp_micros().checked_add(rest)
 }
 
-fn bucket_start(width: &typed_texts::IntervalParts, time: i64, origin: Option<i64>) -> PolarsResult<i64> {
+fn bucket_start(width: &time_texts::IntervalParts, time: i64, origin: Option<i64>) -> PolarsResult<i64> {
     let day = |year: i32, month: u32, day: u32| {
         NaiveDate::from_ymd_opt(year, month, day).map_or(0, |day| i64::from(day.num_days_from_ce() - EPOCH_DAYS) * DAY)
     };
