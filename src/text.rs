@@ -14,6 +14,8 @@ use std::fmt::Display;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use unicode_normalization::UnicodeNormalization as _;
+
 /// A language of the interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Language {
@@ -231,6 +233,11 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// the cursor is where it seems to be.
 pub fn editable(text: &str) -> Cow<'_, str> {
     with_deceptive(text, |_, shown| shown.push('\u{fffd}'))
+}
+
+/// The text with its letters without accents and other combining marks.
+pub fn without_marks(text: &str) -> String {
+    text.nfkd().filter(|letter| !unicode_normalization::char::is_combining_mark(*letter)).collect()
 }
 
 /// The text with what `put` writes in place of each character that [`printable`] escapes.

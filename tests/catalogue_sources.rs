@@ -1,8 +1,12 @@
 //! STAC catalogues as sources of `create`: items become roots, assets positions, properties columns.
 
+use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use crate::support::{COLLECTION, Ran, Server, Workspace, geotiff};
+use crate::support::{COLLECTION, Ran, Server, Workspace, catalogues_program, geotiff};
 
 /// Items with two bands and a thumbnail each, in `catalogue/`; the links of assets are relative to the items.
 pub fn write_items(workspace: &Workspace, count: usize) -> Vec<Value> {
@@ -31,6 +35,39 @@ pub fn write_items(workspace: &Workspace, count: usize) -> Vec<Value> {
             })
         })
         .collect()
+}
+
+/// A server of the STAC API with the items of a file: that of rustac, which keeps them in memory. It ends on drop.
+struct StacApi {
+    child: Child,
+    port: u16,
+}
+
+impl StacApi {
+    fn start(workspace: &Workspace, items: &str) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
+        let mut command = Command::new(catalogues_program("rustac"));
+        command.args(["serve", "--create-collections", "--addr", &format!("127.0.0.1:{port}")]).arg(workspace.path(items));
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the server starts");
+        let server = Self { child, port };
+        let end = Instant::now() + Duration::from_secs(60);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < end, "the server does not answer");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}/{path}", self.port)
+    }
+}
+
+impl Drop for StacApi {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn write_json(workspace: &Workspace, name: &str, json: &Value) {
@@ -150,6 +187,55 @@ fn static_catalogues_and_pages_are_followed_here_and_on_a_server() {
     let read = |name: &str| std::fs::read(workspace.path(name)).expect("reads");
     workspace.studio(["read", "out.tacozip", "scene_1/red.tif", "-o", "red.tif"]).expect_code(0);
     assert_eq!(read("red.tif"), read("catalogue/data/scene_1/red.tif"), "remote assets are copied");
+}
+
+#[test]
+fn an_api_is_searched_by_box_time_and_collection() {
+    let workspace = Workspace::new();
+    let files = Server::of(&workspace.path("catalogue"));
+    let mut items = write_items(&workspace, 6);
+    for (number, item) in items.iter_mut().enumerate() {
+        item["collection"] = if number < 4 { "scenes" } else { "others" }.into();
+        item["assets"].as_object_mut().expect("assets").values_mut().for_each(|asset| {
+            asset["href"] = files.url(asset["href"].as_str().expect("a link")).into();
+        });
+    }
+    write_json(&workspace, "items.json", &json!({ "type": "FeatureCollection", "features": items, "links": [] }));
+    let api = StacApi::start(&workspace, "items.json");
+    let ids = |source: &str, more: &[&str]| {
+        create(&workspace, source, more).expect_code(0);
+        let rows = query(&workspace, "SELECT id FROM level0 ORDER BY id", &[]);
+        rows.iter()
+            .map(|row| row["id"].as_str().expect("an id").trim_start_matches("scene_").to_owned())
+            .collect::<Vec<_>>()
+            .concat()
+    };
+    // The same choice of what the server gives, of what its pages give, and of a file.
+    for source in [api.url("search"), api.url("search?limit=2"), api.url(""), "items.json".to_owned()] {
+        assert_eq!(ids(&source, &["--datetime", "2024-02-01/2024-04-20"]), "123", "{source}");
+        assert_eq!(ids(&source, &["--datetime", "2024-02-01/..", "--limit", "2"]), "12", "{source}");
+        // This server can't write the address of a next page with a box.
+        if !source.contains("limit") {
+            assert_eq!(ids(&source, &["--bbox", "1.5,10.2,3.5,10.8"]), "123", "{source}");
+            assert_eq!(ids(&source, &["--bbox", "0.5,10.2,2.5,10.8", "--datetime", "2024-03-15"]), "2", "{source}");
+        }
+    }
+    // Nor does it read the parameter `collections`, but it has the items of each.
+    assert_eq!(ids("items.json", &["--collections", "others,none"]), "45");
+    assert_eq!(ids(&api.url("collections/others/items"), &["--datetime", "../2024-05-20"]), "4");
+    assert_eq!(ids(&api.url("collections/others"), &["--datetime", "../2024-05-20"]), "4");
+    // Without a choice all that the address names is taken.
+    assert_eq!(ids(&api.url("search?limit=2"), &[]), "012345");
+    let none = create(&workspace, &api.url("search"), &["--datetime", "2020-01-01"]).expect_code(2);
+    assert!(none.stderr.contains("has no items") && none.stderr.contains("widen its box"), "{none}");
+    let wrong = create(&workspace, &api.url("search"), &["--bbox", "10,50,20,40"]).expect_code(2);
+    assert!(wrong.stderr.contains("has its south 50 above its north 40"), "{wrong}");
+    // A search becomes a plan, whose parts read the assets.
+    let call =
+        ["plan", &api.url("search"), "-o", "job", "--collection", "collection.json", "--datetime", "2024-05-01/..", "--parts", "2"];
+    workspace.studio(call).expect_code(0);
+    workspace.studio(["plan", "run", "job", "--part", "1,2"]).expect_code(0);
+    workspace.studio(["plan", "finish", "job"]).expect_code(0);
 }
 
 #[test]

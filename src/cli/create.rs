@@ -1,8 +1,9 @@
 //! `create`: a folder of files becomes a dataset.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::output::{Terminal, print, print_json};
+use super::query::parse_box;
 use super::runner::{operate, run};
 use super::validate::ProfileName;
 use super::values::{SchemaName, WrittenGeneration};
@@ -12,7 +13,6 @@ use crate::draft::PadTo;
 use crate::error::{Error, Result};
 use crate::ops::{
     self, CatalogueChoice, CreateOutput, CreateRequest, Generation, LayoutChoice, LayoutRequest, OperationOutput, Sidecars,
-    is_catalogue,
 };
 use crate::table::ParquetOptions;
 
@@ -25,6 +25,42 @@ pub enum SidecarsArgument {
     Pack,
     /// Write what they say into copies of their rasters; a raster or Shapefile of several files becomes one GeoTIFF or FlatGeobuf.
     BurnIn,
+}
+
+/// Which items and assets of a STAC catalogue are taken.
+#[derive(Debug, Default, clap::Args)]
+pub struct CatalogueArguments {
+    /// The assets that are taken of each item of a STAC catalogue, as keys with * and ?; without it those that hold data. Can be
+    /// repeated.
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    pub assets: Vec<String>,
+    /// At most this many items of a STAC catalogue; 100000 without it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// Items of a STAC catalogue whose footprint touches this box in degrees: west,south,east,north. The search of an API is asked for
+    /// them.
+    #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, value_parser = parse_box)]
+    pub bbox: Option<[f64; 4]>,
+    /// Items of a STAC catalogue of these days or times, such as 2021-01-01/2021-12-31.
+    #[arg(long, value_name = "FROM/TO")]
+    pub datetime: Option<String>,
+    /// Items of these collections of a STAC catalogue, by id. Can be repeated.
+    #[arg(long, value_name = "ID", value_delimiter = ',')]
+    pub collections: Vec<String>,
+}
+
+impl CatalogueArguments {
+    /// # Errors
+    /// For a choice of the items of what is no catalogue.
+    pub fn choice(self, source: &Path) -> Result<CatalogueChoice> {
+        let Self { assets, limit, bbox, datetime, collections } = self;
+        let choice = CatalogueChoice { assets, limit: limit.map(|limit| limit as usize), bbox, datetime, collections };
+        if choice != CatalogueChoice::default() && !choice.reads(source) {
+            let options = "--assets, --limit, --bbox, --datetime and --collections";
+            return Err(Error::usage(format!("{options}: for STAC catalogues")).at_path(source));
+        }
+        Ok(choice)
+    }
 }
 
 /// Arguments of `create`.
@@ -71,13 +107,8 @@ pub struct CreateArguments {
     /// Leave out files: * is any text, ? one character, of the path below SOURCE or of the name. Can be repeated.
     #[arg(long, value_name = "GLOB")]
     pub exclude: Vec<String>,
-    /// The assets that are taken of each item of a STAC catalogue, as keys with * and ?; without it those that hold data. Can be
-    /// repeated.
-    #[arg(long, value_name = "KEY", value_delimiter = ',')]
-    pub assets: Vec<String>,
-    /// At most this many items of a STAC catalogue; 100000 without it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub limit: Option<u32>,
+    #[command(flatten)]
+    pub catalogue: CatalogueArguments,
     /// Write another generation: a TORTILLA 0.5, or a TACO 0.2. Taken from the endings .tortilla and .taco when absent.
     #[arg(long, value_name = "NAME")]
     pub generation: Option<WrittenGeneration>,
@@ -135,14 +166,10 @@ fn request_of(arguments: CreateArguments, target: PathBuf) -> Result<CreateReque
         schema,
         exclude,
         layout,
-        assets,
-        limit,
+        catalogue,
         ..
     } = arguments;
-    if !is_catalogue(&source) && (!assets.is_empty() || limit.is_some()) {
-        return Err(Error::usage("--assets and --limit: for STAC catalogues").at_path(&source));
-    }
-    let catalogue = CatalogueChoice { assets, limit: limit.map(|limit| limit as usize) };
+    let catalogue = catalogue.choice(&source)?;
     let (parts, write) = (arguments.parts, arguments.write);
     let generation = match generation.unwrap_or_else(|| WrittenGeneration::of_name(&target)) {
         WrittenGeneration::Two => None,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::create::CatalogueArguments;
 use super::opening::{ModeName, OpenArguments};
 use super::output::{Terminal, print, print_json, say, say_failure};
 use super::runner::{command, operate, run, session};
@@ -16,7 +17,7 @@ use crate::ops::plan::{
     DaskOptions, Engine, FinishRequest, PartRun, PartState, PlanRequest, PlanSource, PlanStatus, RunRequest, SlurmOptions,
     SubmitRequest, default_dataset, default_indexes, make_plan, plan_status,
 };
-use crate::ops::{CatalogueChoice, CreateOutput, CreateRequest, OperationOutput, Sidecars};
+use crate::ops::{CreateOutput, CreateRequest, OperationOutput, Sidecars};
 use crate::studio::{Command, Document, is_project};
 
 /// Arguments of `plan`.
@@ -25,7 +26,7 @@ pub struct PlanArguments {
     /// Action on an existing plan; without it a plan is written.
     #[command(subcommand)]
     pub action: Option<PlanAction>,
-    /// A project, a folder of files, or datasets to plan as one.
+    /// A project, a folder of files, a STAC catalogue or the address of an API search, or datasets to plan as one.
     pub sources: Vec<PathBuf>,
     /// Folder of the plan; every worker must be able to read and write it.
     #[arg(long, short, value_name = "FOLDER")]
@@ -44,10 +45,12 @@ pub struct PlanArguments {
     /// Allow the project's recipe to start external programs; without it they are listed, and nothing runs.
     #[arg(long, requires = "recipe")]
     pub allow_commands: bool,
-    /// For a folder of files: a JSON file with the collection's fields.
+    #[command(flatten)]
+    pub catalogue: CatalogueArguments,
+    /// For a folder of files or a STAC catalogue: a JSON file with the collection's fields.
     #[arg(long, value_name = "FILE.json")]
     pub collection: Option<PathBuf>,
-    /// For a folder of files: a CSV, Excel (.xlsx), JSON or Parquet table of metadata, joined by relative path.
+    /// For a folder of files or a STAC catalogue: a CSV, Excel (.xlsx), JSON or Parquet table of metadata, joined by relative path.
     #[arg(long, value_name = "TABLE")]
     pub metadata: Option<PathBuf>,
     /// How to handle columns that not all of several datasets have.
@@ -202,7 +205,7 @@ pub fn plan(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     }
 }
 
-fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
+fn make(mut arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
     let folder = arguments
         .output
         .clone()
@@ -214,15 +217,17 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
         crate::consent::allow_all_programs();
     }
     let of_project = is_project(&first);
-    let of_files = !of_project && !is_remote(&first) && first.is_dir() && container::detect(&first).is_err();
+    let is_folder = || !is_remote(&first) && first.is_dir() && container::detect(&first).is_err();
+    let catalogue = std::mem::take(&mut arguments.catalogue).choice(&first)?;
+    let of_files = !of_project && (catalogue.reads(&first) || is_folder());
     if (of_project || of_files) && arguments.sources.len() > 1 {
-        return Err(Error::usage("one project or folder of files is planned at a time").at_path(&first));
+        return Err(Error::usage("one project, folder of files or catalogue is planned at a time").at_path(&first));
     }
     if arguments.recipe && !of_project {
         return Err(Error::usage("only a project keeps extensions to run").at_path(&first).hint("leave --recipe out"));
     }
     if !of_files && (arguments.collection.is_some() || arguments.metadata.is_some()) {
-        return Err(Error::usage("--collection and --metadata are for a folder of files").at_path(&first));
+        return Err(Error::usage("--collection and --metadata are for a folder of files or a catalogue").at_path(&first));
     }
     let dataset = arguments.dataset.clone().unwrap_or_else(|| default_dataset(&folder, &stem(&first)));
     let parts = arguments.parts.clone().parts().unwrap_or_default();
@@ -245,7 +250,7 @@ fn make(arguments: PlanArguments, terminal: &Terminal) -> Result<u8> {
             sidecars: Sidecars::Leave,
             layout: None,
             exclude: Vec::new(),
-            catalogue: CatalogueChoice::default(),
+            catalogue,
             output,
         };
         (PlanSource::Folder(Box::new(input)), Vec::new())

@@ -15,7 +15,8 @@ use crate::error::{Error, Result};
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, Sample, Tortilla, check_field_name, dtype_name};
 use crate::table::{
-    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts, normal_key, read_metadata_table,
+    ColumnReading, KEYS, KeyProbe, KeyedTable, LevelTable, MetadataTable, is_key_name, key_texts, normal_key, proposed_field_name,
+    read_metadata_table,
 };
 
 /// Number of rows in the preview.
@@ -139,22 +140,10 @@ impl JoinColumn {
     }
 }
 
-/// A name for a column whose own is refused: letters, digits and underscores, different from those `taken`. `None` for a name that is
-/// accepted, or has neither letters nor digits.
-fn proposed_name(name: &str, taken: &[String]) -> Option<String> {
-    check_field_name(name).err()?;
-    let plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
-    let words: Vec<&str> = plain.split('_').filter(|word| !word.is_empty()).collect();
-    let base = words.join("_");
-    let numbered = (2..).map(|number| format!("{base}_{number}"));
-    let is_free = |name: &String| check_field_name(name).is_ok() && !taken.contains(name);
-    if base.is_empty() { None } else { std::iter::once(base.clone()).chain(numbered).find(is_free) }
-}
-
 /// Proposes names for the columns whose own are refused, different from those `taken` and from one another.
 fn propose_names(columns: &mut [JoinColumn], mut taken: Vec<String>) {
     for column in columns {
-        column.proposed = proposed_name(&column.name, &taken);
+        column.proposed = proposed_field_name(&column.name, &taken);
         taken.extend(column.proposed.clone());
     }
 }
@@ -548,11 +537,11 @@ mod tests {
     #[test]
     fn a_column_whose_name_is_refused_is_joined_under_another() {
         let taken: Vec<String> = ["wolken", "Wolken (%)", "id"].map(str::to_owned).to_vec();
-        assert_eq!(proposed_name("Wolken (%)", &[]).as_deref(), Some("wolken"));
-        assert_eq!(proposed_name("Wolken (%)", &taken).as_deref(), Some("wolken_2"));
-        assert_eq!(proposed_name("cloud_cover", &taken), None, "it needs no other");
-        assert_eq!(proposed_name("%", &taken), None);
-        assert_eq!(proposed_name("path", &taken).as_deref(), Some("path_2"), "reserved");
+        assert_eq!(proposed_field_name("Wolken (%)", &[]).as_deref(), Some("wolken"));
+        assert_eq!(proposed_field_name("Wolken (%)", &taken).as_deref(), Some("wolken_2"));
+        assert_eq!(proposed_field_name("cloud_cover", &taken), None, "it needs no other");
+        assert_eq!(proposed_field_name("%", &taken), None);
+        assert_eq!(proposed_field_name("path", &taken).as_deref(), Some("path_2"), "reserved");
         let column = JoinColumn {
             name: "Wolken (%)".into(),
             kind: "double".into(),

@@ -147,8 +147,13 @@ impl Boxes {
     pub fn touch(&self, wkb: &[u8]) -> bool {
         match wkb_point(wkb) {
             Some((x, y)) => self.holds([x, y]),
-            None => parse_wkb(wkb).is_some_and(|geometry| self.0.iter().any(|rect| geometry.intersects(rect))),
+            None => parse_wkb(wkb).is_some_and(|geometry| self.touch_geometry(&geometry)),
         }
+    }
+
+    /// True when a geometry in degrees touches the box.
+    pub fn touch_geometry(&self, geometry: &Geometry) -> bool {
+        self.0.iter().any(|rect| geometry.intersects(rect))
     }
 
     /// True when a point is in the box.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::align_schemas;
 use super::archive::{import_files, is_archive, other_archive};
-use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
+use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::{import_folder, join_metadata};
 use super::is_other_generation;
@@ -207,7 +207,7 @@ pub(super) fn draft_of_folder(input: &CreateRequest, ctx: &JobContext) -> Result
 /// The samples of a source that is a dataset itself, of any generation, or a catalogue. The collection of another generation lacks fields
 /// that 2.0 requires: it is empty here, so that they are asked for instead of being made up.
 fn written_dataset(input: &CreateRequest, ctx: &JobContext) -> Result<Option<Dataset>> {
-    if is_catalogue(&input.source) {
+    if input.catalogue.reads(&input.source) {
         return read_catalogue(&input.source, &input.catalogue, ctx).map(Some);
     }
     if is_archive(&input.source) {

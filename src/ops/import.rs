@@ -16,6 +16,7 @@ use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
 use crate::raster::{NamesBeside, sidecar_of};
 use crate::table::{KEYS, KeyedTable};
+use crate::text::PrintableLine;
 
 /// Result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -240,6 +241,8 @@ fn composed(name: &OsStr) -> Cow<'_, OsStr> {
     }
 }
 
+/// Keys and paths that a warning names.
+const NAMED: usize = 5;
 /// Hidden files that a Zarr store (version 2) can't be read without.
 const ZARR_METADATA: [&str; 4] = [".zarray", ".zattrs", ".zgroup", ".zmetadata"];
 
@@ -300,7 +303,7 @@ fn text_name(
 /// can't have.
 pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
-    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?;
+    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?.with_field_names(ctx);
     // A column `id` holds paths of level 0.
     keyed.by_path = true;
     let mut found = match_rows(&dataset.root, &keyed, ctx)?;
@@ -338,12 +341,24 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     let (rows, matched) = (keyed.named().count(), found.samples.iter().flatten().count());
     if matched == 0 && rows > 0 {
         let example = keyed.named().next().map_or("", |(_, key)| key);
-        return Err(Error::usage(format!("no row of the metadata table matches a sample; its first path is {example}"))
-            .at_path(&keyed.path)
-            .hint("keys are paths below the source folder, or ids"));
+        return Err(Error::usage(format!(
+            "no row of the metadata table matches a sample; its first key, in {}, is {example}",
+            keyed.key()
+        ))
+        .at_path(&keyed.path)
+        .hint("keys are paths below the source folder, or ids"));
     }
     if matched < rows {
-        ctx.warn(format!("{} rows of the metadata table match no sample", rows - matched));
+        let without = keyed.named().filter(|(row, _)| found.samples.get(*row).is_some_and(Option::is_none));
+        let named: Vec<String> = without.take(NAMED).map(|(_, key)| key.printable_line().to_string()).collect();
+        let more = if rows - matched > named.len() { ", …" } else { "" };
+        let rows = if rows - matched == 1 { "1 row matches".to_owned() } else { format!("{} rows match", rows - matched) };
+        ctx.warn(format!("{rows} no sample in the metadata table: {}{more}", named.join(", ")));
+    }
+    let unnamed = table.rows() - rows;
+    if unnamed > 0 {
+        let rows = if unnamed == 1 { "1 row has".to_owned() } else { format!("{unnamed} rows have") };
+        ctx.warn(format!("{rows} no {} in the metadata table, and so no sample", keyed.key()));
     }
     warn_of_types(&found, &keyed, ctx)?;
     let mut run = ExtensionRun::default();
@@ -358,7 +373,10 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
         run.columns.push(joined.collect());
         let missing = level.samples - level.matched().count();
         if missing > 0 && missing < level.samples {
-            ctx.warn(format!("{missing} samples are in no row of the metadata table; their values are null"));
+            let samples = if missing == 1 { "1 sample is".to_owned() } else { format!("{missing} samples are") };
+            let named: Vec<String> = level.without.iter().take(NAMED).map(|path| path.printable_line().to_string()).collect();
+            let more = if missing > named.len() { ", …" } else { "" };
+            ctx.warn(format!("{samples} in no row of the metadata table, so that values are null: {}{more}", named.join(", ")));
         }
     }
     dataset.root = run.apply(dataset, true)?;

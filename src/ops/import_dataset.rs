@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::align_schema::align_schemas;
 use super::archive::{import_files, is_archive};
-use super::catalogue::{CatalogueChoice, is_catalogue, read_catalogue};
+use super::catalogue::{CatalogueChoice, read_catalogue};
 use super::fork::draft_of;
 use super::import::Imported;
 use crate::container::{OpenOptions, open_with};
@@ -27,7 +27,7 @@ pub enum DatasetForm {
 }
 
 /// A dataset that is added to a draft.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct DatasetImport {
     /// File, folder or address of the dataset, of a STAC document, or of an archive.
     pub path: PathBuf,
@@ -62,7 +62,7 @@ pub struct ImportedDataset {
 /// For a dataset that can't be opened, a FOLDER that is not there, a field whose values no type holds, and more levels than a dataset has.
 pub fn import_dataset(draft: &Dataset, request: &DatasetImport, ctx: &JobContext) -> Result<ImportedDataset> {
     let mut added = Imported::default();
-    let dataset = if is_catalogue(&request.path) {
+    let dataset = if request.catalogue.reads(&request.path) {
         read_catalogue(&request.path, &request.catalogue, ctx)?
     } else if is_archive(&request.path) {
         let (samples, report) = import_files(&request.path, &[], ctx)?;

@@ -176,6 +176,24 @@ fn compared_with_negative(left: &Expr, op: Operator, right: &Expr, schema: &Sche
     })
 }
 
+/// The sides of a comparison of integers of 64 bits without a sign with what is made of written numbers, as integers with a sign: the
+/// engine gives both sides the type of the written ones, which the greatest do not have. `None` for other types, and for a number that is
+/// written itself.
+fn signed_beside_unsigned(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
+    let is_written = |dtype: &DataType| matches!(dtype, DataType::Unknown(UnknownKind::Int(_)));
+    let at = match dtypes {
+        [DataType::UInt64, other] if is_written(other) => 1,
+        [other, DataType::UInt64] if is_written(other) => 0,
+        _ => return None,
+    };
+    if matches!(sides[at], Expr::Literal(_)) {
+        return None;
+    }
+    let mut typed = sides.map(Clone::clone);
+    typed[at] = typed[at].clone().cast(DataType::Int64);
+    Some(typed)
+}
+
 /// The sides of a comparison of texts with truth values, with the texts read as truth values: the engine writes the truth values as
 /// texts. `None` for other types.
 fn texts_as_truths(sides: [&Expr; 2], dtypes: &[DataType; 2]) -> Option<[Expr; 2]> {
@@ -246,6 +264,9 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let dtypes = [dtype(left), dtype(right)];
             if let Some([left, right]) = texts_as_truths([left, right], &dtypes) {
                 return Ok(comparison(left, op, right, &[DataType::Boolean, DataType::Boolean]));
+            }
+            if let Some([left, right]) = signed_beside_unsigned([left, right], &dtypes) {
+                return Ok(comparison(left, op, right, &[DataType::UInt64, DataType::Int64]));
             }
             match as_floats(&[left.as_ref(), right.as_ref()], &dtypes).map(TryInto::<[Expr; 2]>::try_into) {
                 Some(Ok([left, right])) => comparison(left, op, right, &dtypes),
@@ -449,13 +470,17 @@ fn one(part: Expr, schema: &Schema) -> PolarsResult<Expr> {
             let numbers = input.as_ref().clone().cast(DataType::Float64);
             if matches!(part, Expr::Agg(AggExpr::Sum(_))) { numbers.sum() } else { numbers.mean() }
         }
-        Expr::Agg(AggExpr::Std(ref input, degrees)) if dtype(input) == DataType::Float32 => {
-            input.as_ref().clone().cast(DataType::Float64).std(degrees)
-        }
-        Expr::Agg(AggExpr::Var(ref input, degrees)) if dtype(input) == DataType::Float32 => {
-            input.as_ref().clone().cast(DataType::Float64).var(degrees)
+        // The engine rounds the mean of equal numbers, so that they vary in their last digits.
+        Expr::Agg(AggExpr::Std(ref input, degrees) | AggExpr::Var(ref input, degrees)) if dtype(input).is_float() => {
+            let numbers = input.as_ref().clone().cast(DataType::Float64);
+            let is_deviation = matches!(part, Expr::Agg(AggExpr::Std(..)));
+            let spread = if is_deviation { numbers.clone().std(degrees) } else { numbers.clone().var(degrees) };
+            let is_constant = numbers.clone().min().eq(numbers.max()).and(spread.clone().is_not_nan());
+            when(is_constant.and(spread.clone().is_not_null())).then(lit(0.0)).otherwise(spread)
         }
         Expr::Agg(AggExpr::Sum(ref input)) => match dtype(input) {
+            // Nulls without a type are integers.
+            DataType::Null => input.as_ref().clone().cast(DataType::Int64).sum(),
             whole if whole.is_integer() => {
                 let input = input.as_ref().clone().cast(DataType::Decimal(DIGITS, 0));
                 narrowed(if whole == DataType::UInt64 { whole } else { DataType::Int64 }).call(vec![input.sum()])

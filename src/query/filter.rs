@@ -2,6 +2,7 @@
 //! except that a box with west > east crosses the antimeridian, that time ranges may be open and have times of day, which that
 //! reader ignores, and that rows without a place or time of their own are where and when their children are.
 
+use chrono::{DateTime, SecondsFormat};
 use polars::prelude::udf::UserDefinedFunction;
 use polars::prelude::*;
 use polars::sql::FunctionOptions;
@@ -299,7 +300,7 @@ impl Filter {
 
 /// An end of a range of time: microseconds since 1970 in UTC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TimeBound {
+pub struct TimeBound {
     /// The first microsecond of the day or instant.
     pub micros: i64,
     /// The whole day is meant.
@@ -308,8 +309,10 @@ pub(super) struct TimeBound {
 
 /// Times between two ends, which are within; `None` where the range is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TimeRange {
+pub struct TimeRange {
+    /// The start.
     pub first: Option<TimeBound>,
+    /// The end.
     pub last: Option<TimeBound>,
 }
 
@@ -344,6 +347,20 @@ impl TimeRange {
             return Err(fault(format!("the range {} begins after its end", text.printable_line())));
         }
         Ok(Self { first, last })
+    }
+
+    /// True for a span in microseconds since 1970, with both ends, of which a part is in the range.
+    pub fn touches(self, start: i64, end: i64) -> bool {
+        self.first.is_none_or(|first| end >= first.micros) && self.last.is_none_or(|last| start < last.end())
+    }
+
+    /// The range as STAC APIs take it (RFC 3339): both ends with their times of day, or `..` for an open one.
+    pub fn in_utc(self) -> String {
+        let text = |micros: Option<i64>| match micros.and_then(DateTime::from_timestamp_micros) {
+            Some(time) => time.to_rfc3339_opts(SecondsFormat::AutoSi, true),
+            None => "..".to_owned(),
+        };
+        format!("{}/{}", text(self.first.map(|first| first.micros)), text(self.last.map(|last| last.end() - 1)))
     }
 
     /// True for a time in microseconds since 1970; `day` when only its day is known.
@@ -527,7 +544,7 @@ pub(super) fn chosen<'a>(
 }
 
 /// Checks that a box is finite, its longitudes within ±360, its latitudes within ±90, and south ≤ north.
-pub(super) fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
+pub fn check_box([west, south, east, north]: [f64; 4]) -> Result<()> {
     let fault = if [west, south, east, north].iter().any(|number| !number.is_finite()) {
         "is not finite".to_owned()
     } else if [west, east].iter().any(|longitude| !(-360.0..=360.0).contains(longitude)) {

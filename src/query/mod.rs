@@ -87,7 +87,7 @@ mod window_functions;
 mod windowing;
 
 pub use condition_levels::conditions_by_level;
-pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES};
+pub use filter::{BoxTest, Filter, GEOMETRIES, TIMES, TimeBound, TimeRange, check_box};
 pub use lexemes::{Lexeme, lexemes};
 pub use output::QueryResult;
 pub use run::{Query, kept_rows, run, run_sql};

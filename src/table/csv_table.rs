@@ -8,7 +8,7 @@ use arrow::datatypes::{DataType, Field, Schema};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::LevelTable;
-use super::metadata_table::{CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width};
+use super::metadata_table::{CELLS_FREE, ColumnReading, INDEX_COLUMN, MetadataTable, check_names, check_width, free_name};
 use super::text_types::{SpelledType, TextSummary, arrow_type, null_array, typed_array};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
@@ -32,8 +32,10 @@ const BATCH_BYTES: usize = 1 << 29;
 pub(super) fn read_csv(content: &str, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
     let wrong = |error: csv::Error| Error::format("the metadata table can't be read as CSV").because(error);
     let (stated, body) = stated_separator(content);
-    let lines_before = u64::from(body.len() < content.len());
+    let body = without_comments(body);
+    let lines_before = content[..content.len() - body.len()].matches('\n').count() as u64;
     let separator = stated.unwrap_or_else(|| separator_of(body));
+    check_quotes(body, separator, lines_before, ctx)?;
     let mut rows = csv_reader(body, separator);
     let mut record = StringRecord::new();
     rows.read_record(&mut record).map_err(wrong)?;
@@ -64,6 +66,61 @@ fn csv_reader(body: &str, separator: u8) -> csv::Reader<&[u8]> {
     let mut builder = ReaderBuilder::new();
     builder.delimiter(separator).has_headers(false).flexible(true).trim(Trim::All);
     builder.from_reader(body.as_bytes())
+}
+
+/// The table without the lines before its header that begin with `#`. A header may do so as well: then it is as long as the next line.
+fn without_comments(body: &str) -> &str {
+    let mut rest = body;
+    while let Some(comment) = rest.strip_prefix('#') {
+        let (line, after) = comment.split_once('\n').unwrap_or((comment, ""));
+        let next = after.lines().next().unwrap_or_default();
+        let is_header = |separator: &u8| {
+            let count = |line: &str| line.bytes().filter(|byte| byte == separator).count();
+            count(line) > 0 && count(line) == count(next) && !next.starts_with('#')
+        };
+        if SEPARATORS.iter().any(is_header) {
+            return comment;
+        }
+        rest = after;
+    }
+    rest
+}
+
+/// Refuses a quotation mark that is not closed, with which a value would go on to the end of the table, and text behind one that closes a
+/// value of several lines, which is that of another value.
+fn check_quotes(body: &str, separator: u8, lines_before: u64, ctx: &JobContext) -> Result<()> {
+    let mut line = lines_before + 1;
+    // Where a value is: its first byte is still to come, in quotation marks from a line on, behind those that close it, or without any.
+    let (mut begins, mut opened, mut closed) = (true, None, None);
+    let unclosed = |line: u64| {
+        Error::format(format!("line {line} of the metadata table has a quotation mark that is not closed"))
+            .hint("write a quotation mark within a text twice, and the text between quotation marks")
+    };
+    let bytes = body.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if at % LOOKED_AT == 0 {
+            ctx.check()?;
+        }
+        at += 1;
+        match (byte, opened) {
+            (b'"', Some(_)) if bytes.get(at) == Some(&b'"') => at += 1,
+            (b'"', Some(from)) => (opened, closed) = (None, Some(from)),
+            (b'"', None) if begins => (opened, begins) = (Some(line), false),
+            (_, Some(_)) => {}
+            (b'\n' | b'\r', None) => (begins, closed) = (true, None),
+            (byte, None) if byte == separator => (begins, closed) = (true, None),
+            (b' ' | b'\t', None) => begins = false,
+            (_, None) => {
+                if let Some(from) = closed.filter(|from| *from < line) {
+                    return Err(unclosed(from));
+                }
+                begins = false;
+            }
+        }
+        line += u64::from(byte == b'\n');
+    }
+    opened.map_or(Ok(()), |line| Err(unclosed(line)))
 }
 
 /// True when the first rows all have one value more than the header, and the last is a value.
@@ -176,14 +233,19 @@ impl CsvColumns {
             let rows = if rows == 1 { "1 row has".to_owned() } else { format!("{rows} rows have") };
             warnings.push(format!("{rows} fewer values than the header, from line {line} on; the missing ones are null"));
         }
+        let mut names = names;
         let mut kept = Vec::new();
-        for (index, name) in names.iter().enumerate() {
+        for index in 0..names.len() {
             let summary = &self.summaries[index];
-            if !name.is_empty() {
-                kept.push((index, ColumnType::choose(summary, reading(name))));
-            } else if !summary.is_empty() {
-                warnings.push(format!("column {} has no name in the header and is left out", index + 1));
+            if names[index].is_empty() {
+                if summary.is_empty() {
+                    continue;
+                }
+                let name = free_name(&names, &format!("column_{}", index + 1));
+                warnings.push(format!("column {} has no name in the header: it is called {name}", index + 1));
+                names[index] = name;
             }
+            kept.push((index, ColumnType::choose(summary, reading(&names[index]))));
         }
         for (index, column) in &kept {
             if matches!(column, ColumnType::Texts) && reading(&names[*index]) == ColumnReading::Inferred {
@@ -317,6 +379,47 @@ mod tests {
         assert_eq!(shown("path,n,\na,1,\nb,2,\n"), "path: string: a b\nn: int64: 1 2\n");
         let table = read("path,n,\na,1,x\n").expect("reads");
         assert!(table.warnings.join("\n").contains("column 3"), "{:?}", table.warnings);
+        assert_eq!(table.table.text(0, 2), "x");
+        assert_eq!(table.table.fields()[2].name, "column_3");
+    }
+
+    #[test]
+    fn lines_before_the_header_may_be_comments() {
+        let wanted = "path: string: a b\nn: int64: 1 2\n";
+        for content in ["# made by hand\n#\npath,n\na,1\nb,2\n", "#path,n\na,1\nb,2\n", "# 1, 2\n#path;n\na;1\nb;2\n"] {
+            assert_eq!(shown(content), wanted, "{content}");
+        }
+        let said = read("# one\npath,n\na,1,3\nb,2\n").expect_err("is refused").report();
+        assert!(said.contains("line 3"), "{said}");
+    }
+
+    #[test]
+    fn quotation_marks_that_swallow_rows_are_refused() {
+        for content in ["path,t\na,\"abc\nb,x\nc,y\n", "path,t\na,\"abc\nb,\"x\"\nc,y\n"] {
+            let said = read(content).expect_err("is refused").report();
+            assert!(said.contains("line 2") && said.contains("quotation mark"), "{said}");
+        }
+        for content in ["path,t\na,\"x\ny\"\nb,\"say \"\"a\"\" , b\" \n", "path,t\na,5\" long\nb,\"x\"y\n", "path,t\na, \"x\nb,y\n"]
+        {
+            assert_eq!(read(content).expect("reads").table.rows(), 2, "{content}");
+        }
+    }
+
+    #[test]
+    fn numbers_whose_zeros_would_be_lost_are_texts() {
+        for (texts, wanted) in [
+            (["1.10", "1.9"], "string"),
+            (["10.0", "10.10"], "string"),
+            (["1,10", "2,5"], "string"),
+            (["1.10", "2.50"], "double"),
+            (["1.0", "2.25"], "double"),
+            (["1", "2.50"], "double"),
+        ] {
+            let content = format!("path;v\na;{}\nb;{}\n", texts[0], texts[1]);
+            let found = read(&content).expect("reads");
+            assert_eq!(dtype_name(&found.table.fields()[1].dtype), wanted, "{texts:?}");
+            assert_eq!(found.warnings.iter().any(|warning| warning.contains("1.10 beside 1.9")), wanted == "string", "{texts:?}");
+        }
     }
 
     #[test]

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use arrow::array::StringArray;
 use arrow::datatypes::DataType;
 
+use super::metadata_table::free_name;
 use super::{ColumnReading, INDEX_COLUMN, LevelTable, MetadataTable, read_metadata_table};
 use crate::error::{Error, Result};
 use crate::jobs::JobContext;
-use crate::model::{FieldSpec, in_nfc};
-use crate::text::PrintableLine;
+use crate::model::{FieldSpec, check_field_name, in_nfc};
+use crate::text::{PrintableLine, without_marks};
 
 /// Usual names of a key column, in order of preference; upper and lower case are the same. All hold paths of ids from the root, except
 /// `id`.
@@ -91,6 +92,26 @@ impl KeyedTable {
         Ok(Self { path: path.to_owned(), table, warnings, by_path, key: key.to_owned(), keys })
     }
 
+    /// The table with names of columns that fields can have; a warning lists the others.
+    pub fn with_field_names(mut self, ctx: &JobContext) -> Self {
+        let mut names: Vec<String> = self.table.fields().into_iter().map(|field| field.name).collect();
+        let mut renamed = Vec::new();
+        for at in 0..names.len() {
+            let name = &names[at];
+            if *name == self.key || is_reserved(name) || check_field_name(name).is_ok() {
+                continue;
+            }
+            let free = proposed_field_name(name, &names).unwrap_or_else(|| free_name(&names, &format!("column_{}", at + 1)));
+            renamed.push(format!("{} is {free}", name.printable_line()));
+            names[at] = free;
+        }
+        if !renamed.is_empty() {
+            ctx.warn(format!("columns have other names, as fields have letters, digits and _: {}", renamed.join(", ")));
+            self.table = self.table.with_names(&names);
+        }
+        self
+    }
+
     /// Name of the key column.
     pub fn key(&self) -> &str {
         &self.key
@@ -125,7 +146,7 @@ impl KeyedTable {
 
     /// The rows by the samples that they belong to. `show_samples` calls its argument with path and id of every sample. Keys may begin
     /// with folders that all of them share, as absolute paths do, and may lack the extensions of files: the form that finds most
-    /// samples is used.
+    /// samples is used. Keys that find none in this form may share other folders, as a few absolute paths among relative ones do.
     ///
     /// # Errors
     /// [`Kind::Usage`](crate::error::Kind::Usage) for a duplicate key, and the errors of `show_samples`.
@@ -134,10 +155,19 @@ impl KeyedTable {
         let mut probe = KeyProbe::new(self.named().map(|(_, key)| key));
         show_samples(&mut |path, id| probe.see(path, id))?;
         let form = probe.best_form(self.by_path);
-        let rows = match form.folders_before {
+        let other_folders = probe.folders_of_the_others(form, self.by_path);
+        let mut others = Vec::new();
+        for (&key, &row) in &rows {
+            let rest = other_folders.as_deref().and_then(|folders| key.strip_prefix(folders)?.strip_prefix('/'));
+            others.extend(rest.map(|rest| (rest, row)));
+        }
+        let mut rows: HashMap<&str, usize> = match form.folders_before {
             0 => rows,
             folders => rows.into_iter().map(|(key, row)| (behind_folders(key, folders).unwrap_or(key), row)).collect(),
         };
+        for (key, row) in others {
+            rows.entry(key).or_insert(row);
+        }
         Ok(KeyedRows { rows, by_path: self.by_path, by_stem: form.by_stem })
     }
 
@@ -190,10 +220,12 @@ pub struct KeyForm {
 /// Finds out how keys name samples, from the first keys of a column and all samples.
 #[derive(Debug)]
 pub struct KeyProbe {
-    /// For each key without so many of the folders that all keys share, which forms found a sample.
+    /// For each key without its first folders, which forms found a sample.
     endings: HashMap<String, [bool; 4]>,
-    /// The number of folders that each form of the keys lacks, and its keys.
-    forms: Vec<Vec<String>>,
+    /// The keys that are probed.
+    probed: Vec<String>,
+    /// Number of folders that all keys share.
+    shared: usize,
 }
 
 /// Places in the entries of [`KeyProbe`]: by path or id, exact or by stem.
@@ -213,11 +245,34 @@ impl KeyProbe {
                 probed.push(key);
             }
         }
-        let most = shared.filter(|shared| !shared.is_empty()).map_or(0, |shared| shared.split('/').count().min(FOLDERS_BEFORE));
-        let form = |folders: usize| probed.iter().filter_map(|key| behind_folders(key, folders).map(str::to_owned)).collect();
-        let forms: Vec<Vec<String>> = (0..=most).map(form).collect();
-        let endings = forms.iter().flatten().map(|key| (key.clone(), [false; 4])).collect();
-        Self { endings, forms }
+        let endings = probed.iter().flat_map(|key| (0..=FOLDERS_BEFORE).map_while(|folders| behind_folders(key, folders)));
+        Self {
+            endings: endings.map(|ending| (ending.to_owned(), [false; 4])).collect(),
+            shared: folder_count(shared.unwrap_or_default()),
+            probed: probed.into_iter().map(str::to_owned).collect(),
+        }
+    }
+
+    /// True when a key without its first folders finds a sample.
+    fn finds(&self, key: &str, folders: usize, by_stem: bool, by_path: bool) -> bool {
+        let place = if by_path { BY_PATH } else { BY_ID };
+        let found = behind_folders(key, folders).and_then(|key| self.endings.get(key)).copied().unwrap_or_default();
+        found[place] || (by_stem && found[place + OF_STEMS])
+    }
+
+    /// Keys that find no sample in the form of most keys may share folders of their own before the path of a sample, as one absolute path
+    /// among relative ones does: these folders.
+    pub fn folders_of_the_others(&self, form: KeyForm, by_path: bool) -> Option<String> {
+        let is_other = |key: &&String| !self.finds(key, form.folders_before, form.by_stem, by_path);
+        let others: Vec<&str> = self.probed.iter().filter(is_other).map(String::as_str).collect();
+        if form.hits == 0 || others.is_empty() {
+            return None;
+        }
+        let folders = |key: &'_ str| key.rsplit_once('/').map_or("", |(folders, _)| folders).to_owned();
+        let shared = others.iter().map(|key| folders(key)).reduce(|one, other| shared_folders(&one, &other).to_owned())?;
+        let hits = |count: &usize| others.iter().filter(|key| self.finds(key, *count, form.by_stem, by_path)).count();
+        let best = (1..=folder_count(&shared)).rev().max_by_key(hits).filter(|count| hits(count) > 0)?;
+        Some(shared.split('/').take(best).collect::<Vec<_>>().join("/"))
     }
 
     /// Notes a sample.
@@ -235,17 +290,11 @@ impl KeyProbe {
 
     /// The form by which most keys find a sample by path, or by id; among equals the plainest.
     pub fn best_form(&self, by_path: bool) -> KeyForm {
-        let place = if by_path { BY_PATH } else { BY_ID };
-        let hits = |keys: &[String], by_stem: bool| {
-            let found = |key: &&String| {
-                let found = self.endings.get(*key).copied().unwrap_or_default();
-                found[place] || (by_stem && found[place + OF_STEMS])
-            };
-            keys.iter().filter(found).count()
+        let form = |folders_before: usize, by_stem: bool| {
+            let hits = self.probed.iter().filter(|key| self.finds(key, folders_before, by_stem, by_path)).count();
+            KeyForm { hits, folders_before, by_stem }
         };
-        let forms = self.forms.iter().enumerate().flat_map(|(folders_before, keys)| {
-            [false, true].map(|by_stem| KeyForm { hits: hits(keys, by_stem), folders_before, by_stem })
-        });
+        let forms = (0..=self.shared).flat_map(|folders| [false, true].map(|by_stem| form(folders, by_stem)));
         forms.rev().max_by_key(|form| form.hits).unwrap_or_default()
     }
 }
@@ -260,6 +309,11 @@ fn shared_folders<'a>(one: &'a str, other: &str) -> &'a str {
         length += step.len() + 1;
     }
     one.get(..length.saturating_sub(1)).unwrap_or_default()
+}
+
+/// Number of folders of a path of folders.
+fn folder_count(folders: &str) -> usize {
+    if folders.is_empty() { 0 } else { folders.split('/').count().min(FOLDERS_BEFORE) }
 }
 
 /// A path without its first folders.
@@ -306,14 +360,30 @@ fn trimmed(key: &str) -> &str {
     key.strip_prefix("./").unwrap_or(key).trim_end_matches('/')
 }
 
+/// A name for a column whose own is refused: letters without marks, digits and underscores, different from those `taken`. `None` for a
+/// name that is accepted, or has neither letters nor digits.
+pub fn proposed_field_name(name: &str, taken: &[String]) -> Option<String> {
+    check_field_name(name).err()?;
+    let plain = without_marks(name).to_ascii_lowercase();
+    let words: Vec<&str> = plain.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let base = words.join("_");
+    let numbered = (2..).map(|number| format!("{base}_{number}"));
+    let is_free = |name: &String| check_field_name(name).is_ok() && !taken.contains(name);
+    if base.is_empty() { None } else { std::iter::once(base.clone()).chain(numbered).find(is_free) }
+}
+
 fn is_joined(field: &FieldSpec, key: &str) -> bool {
     is_data(field, key) && field.dtype != DataType::Null
 }
 
 /// True for a column that is neither the key nor one that the studio computes.
 fn is_data(field: &FieldSpec, key: &str) -> bool {
-    let name = field.name.as_str();
-    name != key && !matches!(name, "id" | "type") && !name.starts_with("internal:") && !INDEX_COLUMNS.contains(&name)
+    field.name != key && !is_reserved(&field.name)
+}
+
+/// True for the names of columns that the studio computes, and of indices.
+fn is_reserved(name: &str) -> bool {
+    matches!(name, "id" | "type") || name.starts_with("internal:") || INDEX_COLUMNS.contains(&name)
 }
 
 #[cfg(test)]
@@ -363,6 +433,11 @@ mod tests {
         ] {
             assert_eq!(matched(&keys, true, &samples), 2, "{keys:?}");
         }
+        // One path in another spelling.
+        assert_eq!(matched(&["s1/a.tif", "/data/scenes/s2/a.tif"], true, &samples), 2);
+        assert_eq!(matched(&["s1/a.tif", "scenes\\s2\\a.tif"], true, &samples), 2);
+        assert_eq!(matched(&["/data/s1/a.tif", "/data/s2/a.tif", "s1"], true, &samples), 3);
+        assert_eq!(matched(&["s1/a.tif", "elsewhere/b.tif"], true, &samples), 1);
         assert_eq!(matched(&["a"], false, &samples), 2);
         assert_eq!(matched(&["x/s1", "y/s2"], true, &samples), 0, "the folders differ");
     }
@@ -385,6 +460,20 @@ mod tests {
         let empty = read("path,n,note\na,1,\nb,2,\n").expect("reads");
         assert_eq!(empty.columns(), [1]);
         assert!(empty.warnings.len() == 1 && empty.warnings[0].contains("the column note of"), "{:?}", empty.warnings);
+    }
+
+    #[test]
+    fn columns_get_names_that_fields_can_have() {
+        let ctx = JobContext::default();
+        let table = read("path,cloud cover (%),ann\u{e9}e,a:b:c,eo:cloud,a_b_c,%\na,1,2,3,4,5,6\n").expect("reads");
+        let table = table.with_field_names(&ctx);
+        let names: Vec<String> = table.table.fields().into_iter().map(|field| field.name).collect();
+        assert_eq!(names, ["path", "cloud_cover", "annee", "a_b_c_2", "eo:cloud", "a_b_c", "column_7"]);
+        assert_eq!(table.columns().len(), 6);
+        let warning = ctx.progress().warnings.join("\n");
+        assert!(warning.contains("cloud cover (%) is cloud_cover") && warning.contains("a:b:c is a_b_c_2"), "{warning}");
+        assert_eq!(proposed_field_name("2 km", &[]).as_deref(), Some("2_km"));
+        assert_eq!((proposed_field_name("\u{65e5}\u{672c}!", &[]), proposed_field_name("n", &[])), (None, None));
     }
 
     #[test]

@@ -7,17 +7,19 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch};
+use arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use arrow::datatypes::{DataType, Field, Schema};
+use geo::Geometry;
 use serde_json::Value as Json;
 
 use super::budget::size_text;
 use super::csv_table::read_csv;
 use super::footer::COLUMNS_MAX;
+use super::geojson::{geojson_geometry, other_crs};
 use super::text_decoding::{decode_text, utf16_order};
 use super::widening::{EXACT_IN_DOUBLE, number_type};
 use super::workbook::{begins_as_workbook, check_size, read_workbook};
-use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred};
+use super::{LevelTable, ParquetSlice, TableHead, array_of, inferred, write_wkb};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{FieldSpec, Value};
@@ -29,10 +31,17 @@ const PIECE: u64 = 8 << 20;
 const TEXT_MAX: u64 = 4 << 30;
 /// Number of cells that a text table may have independent of its size.
 pub(super) const CELLS_FREE: u64 = 1 << 22;
+/// Begins each feature of a GeoJSON sequence (RFC 8142).
+const RECORD_SEPARATOR: char = '\u{1e}';
+/// Digits from which an integer may have more than 64 bits.
+const LONG_INTEGER: usize = 19;
 /// Maximum number of warnings about one table.
 const WARNINGS_MAX: usize = 20;
 /// Name of an index column without a name, as pandas writes it to Parquet.
 pub const INDEX_COLUMN: &str = "__index_level_0__";
+
+/// Name of the column with the geometries of GeoJSON as WKB in longitude and latitude, as that of the Items of a catalogue.
+pub const FEATURE_GEOMETRY: &str = "stac:geometry";
 
 /// A table as it was read.
 #[derive(Clone, Debug)]
@@ -55,7 +64,7 @@ pub enum ColumnReading {
 }
 
 /// Reads a table: CSV (types inferred from all rows, see [`ColumnReading`]), JSON (a list of objects, one object per line, an object
-/// of objects by path, or GeoJSON, whose properties are the columns), a workbook (.xlsx) or Parquet.
+/// of objects by path, or GeoJSON, whose properties are the columns beside [`FEATURE_GEOMETRY`]), a workbook (.xlsx) or Parquet.
 ///
 /// # Errors
 /// An IO error, [`crate::error::Kind::Format`] when the content is invalid or two columns have the same name, or
@@ -105,7 +114,8 @@ fn read_parquet(path: &Path, ctx: &JobContext) -> Result<MetadataTable> {
 
 fn read_text(file: &mut File, path: &Path, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
     let decoded = decode_text(bytes_of(file, path, ctx)?)?;
-    let mut found = match decoded.text.trim_start().starts_with(['{', '[']) {
+    let text = decoded.text.trim_start_matches(|letter: char| letter.is_whitespace() || letter == RECORD_SEPARATOR);
+    let mut found = match text.starts_with(['{', '[']) {
         true => read_json(&decoded.text, ctx)?,
         false => read_csv(&decoded.text, reading, ctx)?,
     };
@@ -157,17 +167,30 @@ pub(super) fn check_names(names: &[String]) -> Result<()> {
     }
 }
 
+/// The name, with a number behind it where a column has it already.
+pub(super) fn free_name(names: &[String], name: &str) -> String {
+    let is_free = |name: &String| !names.contains(name);
+    let numbered = (2..).map(|number| format!("{name}_{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
+}
+
 /// Columns in order of first appearance, as [`table_of_json`].
 fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
     let mut names: Vec<String> = Vec::new();
     let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
     let mut columns: Vec<Vec<Json>> = Vec::new();
-    let (content, infinite) = with_json_numbers(content);
+    let (content, numbers) = with_json_numbers(content);
     let mut warnings = Vec::new();
-    if infinite > 0 {
-        warnings.push(format!("{infinite} infinite numbers of the metadata table are null: JSON has none"));
+    if numbers.infinite > 0 {
+        warnings.push(format!("{} infinite numbers of the metadata table are null: JSON has none", numbers.infinite));
     }
-    for (row, object) in json_rows(&content)?.into_iter().enumerate() {
+    if numbers.too_large > 0 {
+        warnings.push(format!("{} integers of the metadata table are text: they have more than 64 bits", numbers.too_large));
+    }
+    let (rows, other_crs) = json_rows(&content)?;
+    let mut geometries = Vec::with_capacity(rows.len());
+    for (row, JsonRow { values: object, geometry }) in rows.into_iter().enumerate() {
+        geometries.push(geometry);
         if row % 4096 == 0 {
             ctx.check()?;
         }
@@ -194,7 +217,67 @@ fn read_json(content: &str, ctx: &JobContext) -> Result<MetadataTable> {
             }
         }
     }
-    Ok(MetadataTable { table: table_of_json(names.into_iter().zip(columns), ctx)?, warnings })
+    let table = table_of_json(names.into_iter().zip(columns), ctx)?;
+    let table = match other_crs {
+        _ if geometries.iter().all(Option::is_none) => table,
+        Some(crs) => {
+            let crs = crs.printable_line();
+            warnings.push(format!("the geometries of the metadata table are left out: they are not in degrees, but in {crs}"));
+            table
+        }
+        None if table.column_index(FEATURE_GEOMETRY).is_some() => {
+            warnings.push(format!("the geometries of the metadata table are left out: it has a property {FEATURE_GEOMETRY}"));
+            table
+        }
+        None => with_geometries(&table, &geometries)?,
+    };
+    Ok(MetadataTable { table, warnings })
+}
+
+/// The table with a column of geometries.
+fn with_geometries(table: &LevelTable, geometries: &[Option<Geometry>]) -> Result<LevelTable> {
+    let mut fields: Vec<_> = table.schema().fields().iter().cloned().collect();
+    fields.push(Arc::new(Field::new(FEATURE_GEOMETRY, DataType::Binary, true)));
+    let mut arrays = table.batches().first().map_or_else(Vec::new, |batch| batch.columns().to_vec());
+    arrays.push(Arc::new(geometries.iter().map(|geometry| geometry.as_ref().map(write_wkb)).collect::<BinaryArray>()));
+    let schema = Arc::new(Schema::new(fields));
+    let batch = RecordBatch::try_new(schema.clone(), arrays);
+    let batch = batch.map_err(|error| Error::internal("columns of one length did not fit").because(error))?;
+    Ok(LevelTable::new(schema, vec![batch]))
+}
+
+/// A row of a JSON table.
+struct JsonRow {
+    values: Json,
+    /// That of a feature.
+    geometry: Option<Geometry>,
+}
+
+impl JsonRow {
+    fn of(values: Json) -> Self {
+        Self { values, geometry: None }
+    }
+
+    /// The properties of a GeoJSON feature, with its `id` unless they have one, and its geometry; any other object as it is.
+    fn of_feature(json: Json) -> Self {
+        match json {
+            Json::Object(mut feature)
+                if feature.get("type") == Some(&Json::from("Feature")) && feature.contains_key("properties") =>
+            {
+                let geometry = feature.get("geometry").and_then(geojson_geometry);
+                let id = feature.remove("id");
+                let mut row = match feature.remove("properties") {
+                    Some(Json::Object(row)) => row,
+                    _ => serde_json::Map::new(),
+                };
+                if let (Some(id), false) = (id, row.contains_key("id")) {
+                    row.insert("id".to_owned(), id);
+                }
+                Self { values: Json::Object(row), geometry }
+            }
+            other => Self::of(other),
+        }
+    }
 }
 
 /// The table of named columns of JSON values; a column that is shorter than others ends in nulls. Nested objects become structs with the
@@ -234,7 +317,8 @@ pub fn table_of_json(columns: impl IntoIterator<Item = (String, Vec<Json>)>, ctx
     Ok(LevelTable::new(schema, vec![batch]))
 }
 
-fn json_rows(content: &str) -> Result<Vec<Json>> {
+/// The rows, and the name of the coordinate system of their geometries if it is not longitude and latitude.
+fn json_rows(content: &str) -> Result<(Vec<JsonRow>, Option<String>)> {
     let wrong = |error: serde_json::Error| Error::format("the metadata table can't be read as JSON").because(error);
     let documents =
         serde_json::Deserializer::from_str(content).into_iter::<Json>().collect::<Result<Vec<_>, _>>().map_err(wrong)?;
@@ -242,66 +326,77 @@ fn json_rows(content: &str) -> Result<Vec<Json>> {
         let row = |(path, row): (String, Json)| {
             let mut all = serde_json::Map::from_iter([("path".to_owned(), Json::String(path))]);
             all.extend(row.as_object().cloned().unwrap_or_default());
-            Json::Object(all)
+            JsonRow::of(Json::Object(all))
         };
         object.into_iter().map(row).collect()
     };
     let mut documents = documents.into_iter();
-    Ok(match (documents.next(), documents.len()) {
-        (Some(Json::Array(rows)), 0) => rows,
+    let mut crs = None;
+    let rows = match (documents.next(), documents.len()) {
+        (Some(Json::Array(rows)), 0) => rows.into_iter().map(JsonRow::of_feature).collect(),
         (Some(Json::Object(mut collection)), 0) if collection.get("type") == Some(&Json::from("FeatureCollection")) => {
-            match collection.remove("features") {
-                Some(Json::Array(features)) => features.into_iter().map(properties_of).collect(),
+            let features = collection.remove("features");
+            crs = other_crs(&Json::Object(collection));
+            match features {
+                Some(Json::Array(features)) => features.into_iter().map(JsonRow::of_feature).collect(),
                 _ => return Err(Error::format("the FeatureCollection of the metadata table has no list of features")),
             }
         }
         (Some(Json::Object(rows)), 0) if !rows.is_empty() && rows.values().all(Json::is_object) => by_path(rows),
-        (first, _) => first.into_iter().chain(documents).map(properties_of).collect(),
-    })
+        (first, _) => first.into_iter().chain(documents).map(JsonRow::of_feature).collect(),
+    };
+    Ok((rows, crs))
 }
 
-/// The properties of a GeoJSON feature, with its `id` unless they have one; any other object as it is.
-fn properties_of(json: Json) -> Json {
-    match json {
-        Json::Object(mut feature) if feature.get("type") == Some(&Json::from("Feature")) && feature.contains_key("properties") => {
-            let id = feature.remove("id");
-            let properties = feature.remove("properties").unwrap_or_default();
-            let Json::Object(mut row) = properties else { return Json::Object(serde_json::Map::new()) };
-            if let (Some(id), false) = (id, row.contains_key("id")) {
-                row.insert("id".to_owned(), id);
-            }
-            Json::Object(row)
-        }
-        other => other,
-    }
+/// Numbers of a text of JSON that no value of JSON holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OddNumbers {
+    infinite: u64,
+    /// Integers beyond 64 bits, which the decoder would round.
+    too_large: u64,
 }
 
-/// The text with `null` for the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON lacks, and how many are
-/// infinite.
-fn with_json_numbers(content: &str) -> (Cow<'_, str>, u64) {
-    if !content.contains("NaN") && !content.contains("Infinity") {
-        return (Cow::Borrowed(content), 0);
+/// The text with `null` for the numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON lacks, with integers beyond 64
+/// bits as texts, and without the record separators of GeoJSON sequences (RFC 8142).
+fn with_json_numbers(content: &str) -> (Cow<'_, str>, OddNumbers) {
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let has_long = content.as_bytes().split(|byte| !is_digit(byte)).any(|digits| digits.len() >= LONG_INTEGER);
+    if !has_long && !content.contains("NaN") && !content.contains("Infinity") && !content.contains(RECORD_SEPARATOR) {
+        return (Cow::Borrowed(content), OddNumbers::default());
     }
-    let (mut text, mut infinite) = (String::with_capacity(content.len()), 0);
+    let (mut text, mut odd) = (String::with_capacity(content.len()), OddNumbers::default());
     let mut rest = content;
     let (mut in_string, mut escaped) = (false, false);
     while let Some(character) = rest.chars().next() {
-        let word = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| !in_string && rest.starts_with(word));
-        if let Some(word) = word {
-            text.push_str("null");
-            infinite += u64::from(word != "NaN");
-            rest = &rest[word.len()..];
-            continue;
+        if !in_string {
+            if let Some(word) = ["NaN", "Infinity", "-Infinity"].into_iter().find(|word| rest.starts_with(word)) {
+                text.push_str("null");
+                odd.infinite += u64::from(word != "NaN");
+                rest = &rest[word.len()..];
+                continue;
+            }
+            let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter)).unwrap_or(rest.len());
+            if end > 0 {
+                let (word, after) = rest.split_at(end);
+                let digits = word.strip_prefix('-').unwrap_or(word);
+                let is_integer = digits.len() >= LONG_INTEGER && digits.bytes().all(|byte| byte.is_ascii_digit());
+                let is_too_large = is_integer && word.parse::<i64>().is_err() && word.parse::<u64>().is_err();
+                odd.too_large += u64::from(is_too_large);
+                let quote = if is_too_large { "\"" } else { "" };
+                text.extend([quote, word, quote]);
+                rest = after;
+                continue;
+            }
         }
         match character {
             '"' if !escaped => in_string = !in_string,
             _ => {}
         }
         escaped = in_string && character == '\\' && !escaped;
-        text.push(character);
+        text.push(if character == RECORD_SEPARATOR && !in_string { ' ' } else { character });
         rest = &rest[character.len_utf8()..];
     }
-    (Cow::Owned(text), infinite)
+    (Cow::Owned(text), odd)
 }
 
 fn plain_value(json: &Json) -> Value {
@@ -401,6 +496,50 @@ mod tests {
         assert_eq!((table.value(0, 1), table.value(1, 1)), (Value::Float(1.0), Value::Float(2.5)));
         let table = read(r#"[{"a": -1}, {"a": 18446744073709551615}]"#);
         assert_eq!((table.value(0, 0), table.value(1, 0)), (Value::text("-1"), Value::text("18446744073709551615")));
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_and_words_of_python_are_replaced_outside_of_texts() {
+        let content = r#"[{"a": 123456789012345678901, "b": "123456789012345678901 NaN \" 1"}, {"a": -9223372036854775809, "c": NaN},
+            {"a": 18446744073709551615, "c": -Infinity, "d": 1.5e300}]"#;
+        let (text, odd) = with_json_numbers(content);
+        assert_eq!(odd, OddNumbers { infinite: 1, too_large: 2 });
+        let rows: Json = serde_json::from_str(&text).expect("JSON");
+        assert_eq!((&rows[0]["a"], &rows[1]["a"]), (&Json::from("123456789012345678901"), &Json::from("-9223372036854775809")));
+        assert_eq!((&rows[2]["a"], &rows[2]["d"]), (&Json::from(u64::MAX), &Json::from(1.5e300)));
+        assert_eq!(rows[0]["b"], "123456789012345678901 NaN \" 1");
+        assert!(rows[1]["c"].is_null() && rows[2]["c"].is_null());
+        let plain = r#"[{"a": 1}]"#;
+        assert!(matches!(with_json_numbers(plain), (Cow::Borrowed(_), _)));
+    }
+
+    #[test]
+    fn features_keep_their_geometries() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("t.geojson");
+        let read = |content: &str| {
+            std::fs::write(&path, content).expect("writes");
+            read_metadata_table(&path, &|_| ColumnReading::Inferred, &JobContext::default()).expect("reads")
+        };
+        let feature = |n: i64, geometry: &str| {
+            format!(r#"{{"type": "Feature", "id": "s{n}", "properties": {{"n": {n}}}, "geometry": {geometry}}}"#)
+        };
+        let (point, none) = (feature(1, r#"{"type": "Point", "coordinates": [5, 50]}"#), feature(2, "null"));
+        let point_wkb = Value::Bytes(write_wkb(&Geometry::Point((5.0, 50.0).into())).into());
+        let collection = |more: &str| format!(r#"{{"type": "FeatureCollection", {more} "features": [{point}, {none}]}}"#);
+        for content in
+            [collection(""), format!("{point}\n{none}\n"), format!("\u{1e}{point}\n\u{1e}{none}\n"), format!("[{point}, {none}]")]
+        {
+            let found = read(&content);
+            let names: Vec<String> = found.table.fields().into_iter().map(|field| field.name).collect();
+            assert_eq!((names.join(" "), found.warnings), ("n id stac:geometry".to_owned(), Vec::<String>::new()), "{content}");
+            assert_eq!((found.table.value(0, 2), found.table.value(1, 2)), (point_wkb.clone(), Value::Null), "{content}");
+        }
+        let utm = r#""crs": {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32633"}},"#;
+        let found = read(&collection(utm));
+        assert!(found.warnings[0].contains("EPSG::32633") && found.table.column_index(FEATURE_GEOMETRY).is_none());
+        let found = read(&format!(r#"{{"type": "FeatureCollection", "features": [{none}]}}"#));
+        assert_eq!((found.table.fields().len(), found.warnings.len()), (2, 0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod csv_table;
 mod decode;
 mod deltas;
 mod footer;
+mod geojson;
 mod keyed_table;
 mod metadata_table;
 mod old_writers;
@@ -37,8 +38,9 @@ pub use column_splice::{SplicedColumn, splice_columns};
 pub use column_stats::ColumnRange;
 pub use columns::{array_of, inferred, value_at};
 pub use footer::COLUMNS_MAX;
-pub use keyed_table::{KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key};
-pub use metadata_table::{ColumnReading, INDEX_COLUMN, MetadataTable, read_metadata_table, table_of_json};
+pub use geojson::geojson_geometry;
+pub use keyed_table::{KEYS, KeyForm, KeyProbe, KeyedRows, KeyedTable, is_key_name, key_texts, normal_key, proposed_field_name};
+pub use metadata_table::{ColumnReading, FEATURE_GEOMETRY, INDEX_COLUMN, MetadataTable, read_metadata_table, table_of_json};
 pub use parquet_io::{ParquetSink, TableHead, write_parquet, written_field, written_schema};
 pub use parquet_options::{Compression, ParquetOptions};
 pub use parquet_slice::ParquetSlice;
@@ -97,6 +99,15 @@ impl LevelTable {
     /// Name and type of every column.
     pub fn fields(&self) -> Vec<FieldSpec> {
         self.schema.fields().iter().map(|field| FieldSpec::new(field.name(), field.data_type().clone())).collect()
+    }
+
+    /// The table with other names of its columns, one for each.
+    pub(crate) fn with_names(&self, names: &[String]) -> Self {
+        let fields = self.schema.fields().iter().zip(names).map(|(field, name)| Arc::new(field.as_ref().clone().with_name(name)));
+        let schema =
+            Arc::new(arrow::datatypes::Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone()));
+        let batches = self.batches.iter().filter_map(|batch| batch.clone().with_schema(schema.clone()).ok());
+        Self::new(schema.clone(), batches.collect())
     }
 
     /// Index of the column `name`.

@@ -89,6 +89,14 @@ pub(super) struct TextSummary {
     has_number: bool,
     /// A comma separates decimals: other than three digits follow it, or 0 precedes it.
     proves_comma: bool,
+    /// Digits after the decimal point of the first number that has some.
+    decimals: Option<usize>,
+    /// Numbers have other numbers of decimals.
+    decimals_vary: bool,
+    /// A number has a 0 at the end of its decimals, other than the only one.
+    is_padded: bool,
+    /// A value is something else than digits on both sides of a decimal point.
+    has_other_form: bool,
     /// Number of texts of two letters.
     codes: u64,
     /// Number of texts `NA`.
@@ -107,6 +115,12 @@ impl TextSummary {
         let found = types_of(text);
         self.has_number |= found.is_finite;
         self.proves_comma |= found.proves_comma;
+        let is_plain = found.decimals > 0 && text.as_bytes().first().is_some_and(u8::is_ascii_digit);
+        self.has_other_form |= !is_plain;
+        if found.decimals > 0 {
+            self.decimals_vary |= *self.decimals.get_or_insert(found.decimals) != found.decimals;
+            self.is_padded |= found.decimals > 1 && text.ends_with('0');
+        }
         for (index, kind) in SpelledType::ALL.into_iter().enumerate() {
             if found.types & kind.bit() != 0 {
                 self.counts[index] += 1;
@@ -125,13 +139,18 @@ impl TextSummary {
     pub fn shared_type(&self) -> Option<SpelledType> {
         let fits = |&(index, kind): &(usize, SpelledType)| {
             let allowed = match kind {
-                Float => self.has_number,
-                CommaFloat => self.has_number && self.proves_comma,
+                Float => self.has_number && !self.is_of_versions(),
+                CommaFloat => self.has_number && self.proves_comma && !self.is_of_versions(),
                 _ => true,
             };
             allowed && self.values > 0 && self.counts[index] == self.values
         };
         SpelledType::ALL.into_iter().enumerate().find(fits).map(|(_, kind)| kind)
+    }
+
+    /// True when all numbers may be versions, of which 1.10 would become 1.1: some have as many decimals and end in zeros, some have not.
+    fn is_of_versions(&self) -> bool {
+        self.is_padded && self.decimals_vary && !self.has_other_form
     }
 
     /// Why a column is text although half of its values or more have another type: the first value without it, with its line.
@@ -143,6 +162,9 @@ impl TextSummary {
             Some((line, text)) => {
                 let (text, noun) = (text.printable_line(), kind.noun());
                 Some(format!("the column {column} is text: line {line} has \"{text}\", which is not {noun}"))
+            }
+            None if matches!(kind, Float | CommaFloat) && self.is_of_versions() => {
+                Some(format!("the column {column} is text: some of its numbers end in zeros, as the version 1.10 beside 1.9"))
             }
             None if kind == CommaFloat => {
                 Some(format!("the column {column} is text: its commas can separate decimals or thousands"))
@@ -221,6 +243,8 @@ struct SpelledCell {
     types: SpelledTypes,
     is_finite: bool,
     proves_comma: bool,
+    /// Digits after the decimal point of a number without an exponent.
+    decimals: usize,
 }
 
 fn types_of(text: &str) -> SpelledCell {
@@ -250,10 +274,11 @@ fn types_of(text: &str) -> SpelledCell {
         if is_distinct && number.is_exact(text) {
             types |= Float.bit() | if whole { CommaFloat.bit() } else { 0 };
         }
-        return SpelledCell { types, is_finite: true, proves_comma: false };
+        return SpelledCell { types, is_finite: true, proves_comma: false, decimals: number.decimals };
     }
     if let Some(number) = SpelledNumber::parse(text, ',').filter(|number| number.is_exact(&text.replace(',', "."))) {
-        return SpelledCell { types: CommaFloat.bit(), is_finite: true, proves_comma: number.proves_comma };
+        let SpelledNumber { proves_comma, decimals, .. } = number;
+        return SpelledCell { types: CommaFloat.bit(), is_finite: true, proves_comma, decimals };
     }
     if parse_date(text).is_some() {
         return only(Date);
@@ -273,6 +298,8 @@ struct SpelledNumber {
     /// Neither a point nor an exponent.
     is_whole: bool,
     proves_comma: bool,
+    /// Digits after the decimal point; 0 with an exponent.
+    decimals: usize,
     /// Significant digits, without zeros at both ends.
     digits: String,
     /// Exponent of ten of the first significant digit.
@@ -315,6 +342,7 @@ impl SpelledNumber {
         Some(Self {
             is_whole: fraction.is_none() && exponent.is_none(),
             proves_comma: parts.len() != 3 || whole == "0",
+            decimals: if exponent.is_none() { parts.len() } else { 0 },
             digits: all.trim_matches('0').to_owned(),
             exponent: power + whole.len() as i64 - 1 - zeros as i64,
         })

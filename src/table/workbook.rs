@@ -69,28 +69,32 @@ pub(super) fn read_workbook(bytes: &[u8], reading: &dyn Fn(&str) -> ColumnReadin
     let strings = package.text("xl/sharedStrings.xml")?.map(|text| shared_strings(&text)).unwrap_or_default();
     let formats = package.text("xl/styles.xml")?.map(|text| number_formats(&text)).unwrap_or_default();
     let meaning = CellMeaning { strings: &strings, formats: &formats, is_1904: outline.is_1904 };
-    let mut skipped = Vec::new();
+    // The first sheet that names samples, else the first with values.
+    let mut chosen: Option<(usize, usize, SheetCells)> = None;
     for (at, sheet) in outline.sheets.iter().enumerate() {
         let target = targets.get(&sheet.relation).cloned().unwrap_or_else(|| format!("xl/worksheets/sheet{}.xml", at + 1));
-        let Some(text) = package.text(&target)? else { continue };
-        let cells = SheetCells::read(&text, &meaning, ctx)?;
-        if sheet.is_hidden || cells.rows.is_empty() {
-            skipped.push(sheet.name.as_str());
+        if sheet.is_hidden {
             continue;
         }
-        skipped.extend(outline.sheets.iter().skip(at + 1).map(|sheet| sheet.name.as_str()));
-        let mut found = cells.table(text.len(), reading, ctx)?;
-        if !skipped.is_empty() {
-            let names = skipped.join(", ");
-            found.warnings.push(format!(
-                "the sheet {} is read; others are not: {}",
-                sheet.name.printable_line(),
-                names.printable_line()
-            ));
+        let Some(text) = package.text(&target)? else { continue };
+        let cells = SheetCells::read(&text, &meaning, ctx)?;
+        let is_keyed = cells.names().any(|name| reading(&name) == ColumnReading::ExactText);
+        if is_keyed || (chosen.is_none() && !cells.rows.is_empty()) {
+            chosen = Some((at, text.len(), cells));
         }
-        return Ok(found);
+        if is_keyed {
+            break;
+        }
     }
-    Err(Error::format("the workbook has no visible sheet with values"))
+    let (at, size, cells) = chosen.ok_or_else(|| Error::format("the workbook has no visible sheet with values"))?;
+    let mut found = cells.table(size, reading, ctx)?;
+    let others = outline.sheets.iter().enumerate().filter(|(other, _)| *other != at);
+    let others: Vec<&str> = others.map(|(_, sheet)| sheet.name.as_str()).collect();
+    if let (Some(sheet), false) = (outline.sheets.get(at), others.is_empty()) {
+        let (name, others) = (sheet.name.printable_line(), others.join(", "));
+        found.warnings.push(format!("the sheet {name} is read; others are not: {}", others.printable_line()));
+    }
+    Ok(found)
 }
 
 fn damaged(reason: impl Into<String>) -> Error {
@@ -409,6 +413,11 @@ impl SheetCells {
         }
     }
 
+    /// The texts of the first row.
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.rows.values().next().into_iter().flatten().map(|(_, cell)| cell.text())
+    }
+
     /// The table whose columns the first row names; `size` is that of the sheet in bytes.
     fn table(self, size: usize, reading: &dyn Fn(&str) -> ColumnReading, ctx: &JobContext) -> Result<MetadataTable> {
         let mut warnings = Vec::new();
@@ -698,6 +707,29 @@ mod tests {
         assert_eq!(shown(&found), "path: string: a b c\nn: string: 1 2 cloudy\nf: null:   \n");
         let warnings = found.warnings.join("\n");
         assert!(warnings.contains("B4") && warnings.contains("C2"), "{warnings}");
+    }
+
+    #[test]
+    fn the_first_sheet_that_names_samples_is_read() {
+        let cells = |texts: [&str; 2]| {
+            let cells: String = texts.iter().map(|text| format!("<c t=\"str\"><v>{text}</v></c>")).collect();
+            format!("<row>{cells}</row>")
+        };
+        let sheet = |rows: String| format!("<worksheet><sheetData>{rows}</sheetData></worksheet>");
+        let book = |second: String| {
+            workbook(&[
+                ("xl/workbook.xml", BOOK),
+                ("xl/worksheets/sheet2.xml", &sheet(cells(["Made by", "hand"]) + &cells(["a", "b"]))),
+                ("xl/worksheets/sheet3.xml", &sheet(second)),
+            ])
+        };
+        let reading = |name: &str| if name == "path" { ColumnReading::ExactText } else { ColumnReading::Inferred };
+        let read = |bytes: &[u8]| read_workbook(bytes, &reading, &JobContext::default()).expect("reads");
+        let found = read(&book(cells(["path", "n"]) + &cells(["a", "x"])));
+        assert_eq!(shown(&found), "path: string: a\nn: string: x\n");
+        assert!(found.warnings[0].contains("the sheet More is read; others are not: Notes, Scenes"), "{:?}", found.warnings);
+        let found = read(&book(cells(["m", "n"])));
+        assert!(found.warnings[0].contains("the sheet Scenes is read"), "{:?}", found.warnings);
     }
 
     #[test]

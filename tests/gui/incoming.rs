@@ -95,6 +95,22 @@ fn a_dropped_catalogue_becomes_roots_and_only_what_is_chosen_of_it() {
     window.key_press(egui::Key::Tab);
     settle(&mut window);
     assert!(window.query_by_label_contains("2 files").is_some(), "one position");
+    // The second item begins at 1 degree, and in February.
+    for (field, typed) in [("West, south, east and north of the items", "1.5,10,3,12"), ("Times of the items", "2024-02-01/..")] {
+        fill(&mut window, field, "some");
+        window.key_press(egui::Key::Tab);
+        settle(&mut window);
+        assert!(window.query_by_label_contains("2 files").is_some(), "what is wrong chooses nothing");
+        fill(&mut window, field, typed);
+        window.key_press(egui::Key::Tab);
+        settle(&mut window);
+        assert!(window.query_by_label_contains("1 file").is_some(), "one item by {field}");
+        fill(&mut window, field, " ");
+        window.key_press(egui::Key::Tab);
+        settle(&mut window);
+        assert!(window.query_by_label_contains("2 files").is_some());
+    }
+    picture(&mut window, "catalogue-search-dark");
     click(&mut window, "Add the dataset");
     let root = &dataset(&window).root;
     assert_eq!(root.samples.iter().map(|sample| &*sample.id).collect::<Vec<_>>(), ["scene_0", "scene_1"]);

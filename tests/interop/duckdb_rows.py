@@ -1,8 +1,8 @@
 """Answers statements with DuckDB as long as they come: duckdb_rows.py TABLES [ORDER ...].
 
 TABLES is a JSON file of `[name, statement]` pairs, each made a table in the schema `main`, and for each expression ORDER a table with its
-rows in that order in the schemas `order1`, `order2` and so on. Every line of the input is a schema and a statement as JSON; every line
-of the output its rows, or the kind and text of the error.
+rows in that order in the schemas `order1`, `order2` and so on. Every line of the input is a schema and a statement as JSON, where the
+schema `unoptimized` is `main` without DuckDB's optimizer; every line of the output its rows, or the kind and text of the error.
 """
 
 import datetime
@@ -109,7 +109,9 @@ def main(tables, *orders):
             connection.execute(f'CREATE TABLE order{number}."{name}" AS SELECT * FROM "{name}" ORDER BY {order}')
     for line in sys.stdin:
         schema, statement = json.loads(line)
-        connection.execute(f"SET schema = '{schema}'")
+        is_optimized = schema != "unoptimized"
+        connection.execute(f"SET schema = '{schema if is_optimized else 'main'}'")
+        connection.execute(f"PRAGMA {'enable' if is_optimized else 'disable'}_optimizer")
         print(json.dumps(answer(connection, statement)), flush=True)
 
 

@@ -72,6 +72,11 @@ impl DuckDb {
         self.answer_in("main", statement)
     }
 
+    /// The answer of a plan that is not optimized.
+    pub fn answer_without_optimizer(&mut self, statement: &str) -> Answer {
+        self.answer_in("unoptimized", statement)
+    }
+
     /// The answers for the same rows in other orders.
     pub fn answers_in_other_orders(&mut self, statement: &str) -> Vec<Answer> {
         (1..=ORDERS.len()).map(|number| self.answer_in(&format!("order{number}"), statement)).collect()

@@ -329,6 +329,11 @@ pub fn taco3_python() -> PathBuf {
 }
 
 /// The Python in the environment variable, or that of an environment in the cache.
+/// A program of the environment with the validators of the catalogues.
+pub fn catalogues_program(name: &str) -> PathBuf {
+    other_python("TACO_STUDIO_PYTHON_CATALOGUES", "venv-catalogues").with_file_name(name)
+}
+
 fn other_python(variable: &str, environment: &str) -> PathBuf {
     let named = std::env::var_os(variable).map(PathBuf::from);
     let path = named.unwrap_or_else(|| {

@@ -16,7 +16,7 @@ use super::places::AllowedPlaces;
 use crate::binding::admitted;
 use crate::error::{Error, Kind, Result};
 use crate::jobs::{Job, Jobs, Progress};
-use crate::ops::{AnyOperation, OperationDescription, is_catalogue};
+use crate::ops::{AnyOperation, OperationDescription};
 
 /// Time between two looks at a running job.
 const LOOK: Duration = Duration::from_millis(50);
@@ -60,7 +60,7 @@ impl OperationServer {
         operation.paths_in_files()?.iter().try_for_each(|(_, path)| self.places.admit(path))?;
         operation.need_consent()?;
         if let AnyOperation::Create(request) = &operation
-            && is_catalogue(&request.source)
+            && request.catalogue.reads(&request.source)
         {
             let error =
                 Error::usage("a catalogue lists files of its own, which may be outside the folders").at_path(&request.source);

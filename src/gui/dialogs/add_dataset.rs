@@ -13,8 +13,9 @@ use crate::gui::panel_context::{PanelContext, Request};
 use crate::gui::theme::{self, text_style};
 use crate::gui::widgets::{self, Button, ChoiceCard, FieldNote, TextField, note_ui, paint};
 use crate::jobs::AsyncValue;
-use crate::model::Dataset;
+use crate::model::{Dataset, is_remote};
 use crate::ops::{CatalogueChoice, DatasetForm, DatasetImport, ImportedDataset, import_dataset};
+use crate::query::{TimeRange, check_box};
 use crate::studio::Command;
 
 const WIDTH: f32 = 620.0;
@@ -30,6 +31,47 @@ enum DatasetChoice {
     Open,
 }
 
+/// Items of a catalogue on a server that are read first.
+const REMOTE_ITEMS: usize = 1000;
+
+/// The fields of a STAC catalogue as they are typed.
+#[derive(Default)]
+struct TypedSearch {
+    assets: String,
+    limit: String,
+    bbox: String,
+    datetime: String,
+    collections: String,
+}
+
+impl TypedSearch {
+    /// What is chosen, or what is wrong.
+    fn choice(&self) -> Result<CatalogueChoice, &'static str> {
+        let names = |typed: &str| typed.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect();
+        let limit = match self.limit.trim() {
+            "" => None,
+            text => {
+                let wrong = tr!("The number of items is a whole number from 1; without one, all are taken");
+                Some(text.parse().ok().filter(|limit| *limit > 0).ok_or(wrong)?)
+            }
+        };
+        let bbox = match self.bbox.trim() {
+            "" => None,
+            text => {
+                let sides: Option<Vec<f64>> = text.split(',').map(|side| side.trim().parse().ok()).collect();
+                let sides = sides.and_then(|sides| sides.try_into().ok()).filter(|bbox| check_box(*bbox).is_ok());
+                Some(sides.ok_or(tr!("The box is west, south, east and north in degrees"))?)
+            }
+        };
+        let datetime = Some(self.datetime.trim()).filter(|text| !text.is_empty());
+        if datetime.is_some_and(|text| TimeRange::parse(text).is_err()) {
+            return Err(tr!("Times are a day, or a range such as 2021-01-01/2021-12-31 or 2021-01-01/.."));
+        }
+        let (assets, collections) = (names(&self.assets), names(&self.collections));
+        Ok(CatalogueChoice { assets, limit, bbox, datetime: datetime.map(str::to_owned), collections })
+    }
+}
+
 /// The dialog.
 pub struct AddDataset {
     request: DatasetImport,
@@ -38,8 +80,8 @@ pub struct AddDataset {
     choice: DatasetChoice,
     /// The source is an archive, which can't be opened instead.
     is_archive: bool,
-    /// What was typed for a STAC catalogue: assets and number of items.
-    catalogue: Option<[String; 2]>,
+    /// What was typed for a STAC catalogue.
+    catalogue: Option<TypedSearch>,
     preview: AsyncValue<(DocumentKey, DatasetImport), Arc<ImportedDataset>>,
 }
 
@@ -62,8 +104,13 @@ impl AddDataset {
     }
 
     /// For a STAC catalogue, whose items become samples.
-    pub fn of_catalogue(request: DatasetImport, as_file: Option<Command>) -> Self {
-        Self { catalogue: Some(Default::default()), ..Self::new(request, as_file) }
+    /// Of one on a server a thousand items are read, unless another number is typed.
+    pub fn of_catalogue(mut request: DatasetImport, as_file: Option<Command>) -> Self {
+        if is_remote(&request.path) {
+            request.catalogue.limit.get_or_insert(REMOTE_ITEMS);
+        }
+        let limit = request.catalogue.limit.map(|limit| limit.to_string()).unwrap_or_default();
+        Self { catalogue: Some(TypedSearch { limit, ..TypedSearch::default() }), ..Self::new(request, as_file) }
     }
 
     /// Draws the dialog.
@@ -169,32 +216,33 @@ impl AddDataset {
     }
 }
 
-/// Draws the choice of assets and items of a catalogue; what is typed counts once the field is left.
-fn catalogue_ui(ui: &mut Ui, typed: &mut Option<[String; 2]>, request: &mut DatasetImport) {
-    let Some([assets, limit]) = typed else { return };
-    ui.horizontal(|ui| {
-        ui.label(tr!("Assets"));
-        let assets_field = TextField::new(tr!("Keys of the assets"), assets).hide_label().mono().width(240.0);
-        let assets_left = assets_field.hint(tr!("those that hold data")).show(ui).lost_focus();
-        ui.label(tr!("Items at most"));
-        let limit_left = TextField::new(tr!("Number of items"), limit).hide_label().mono().width(80.0).show(ui).lost_focus();
-        if (assets_left || limit_left)
-            && let Some(limit) = item_limit(limit)
-        {
-            let keys = assets.split(',').map(str::trim).filter(|key| !key.is_empty());
-            request.catalogue = CatalogueChoice { assets: keys.map(str::to_owned).collect(), limit };
-        }
-    });
-    if item_limit(limit).is_none() {
-        note_ui(ui, &FieldNote::Warning(tr!("The number of items is a whole number from 1; without one, all are taken").into()));
+/// Draws the choice of items and assets of a catalogue; what is typed counts once the field is left.
+fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut DatasetImport) {
+    let Some(typed) = typed else { return };
+    let rows = [
+        vec![
+            (tr!("Assets"), tr!("Keys of the assets"), &mut typed.assets, tr!("those that hold data"), 180.0),
+            (tr!("Collections"), tr!("Ids of the collections"), &mut typed.collections, tr!("all"), 160.0),
+            (tr!("Items at most"), tr!("Number of items"), &mut typed.limit, tr!("all"), 72.0),
+        ],
+        vec![
+            (tr!("Box"), tr!("West, south, east and north of the items"), &mut typed.bbox, "-10,35,5,45", 220.0),
+            (tr!("Times"), tr!("Times of the items"), &mut typed.datetime, "2021-01-01/2021-12-31", 220.0),
+        ],
+    ];
+    let mut is_left = false;
+    for row in rows {
+        ui.horizontal(|ui| {
+            for (label, name, text, hint, width) in row {
+                ui.label(label);
+                is_left |= TextField::new(name, text).hide_label().mono().width(width).hint(hint).show(ui).lost_focus();
+            }
+        });
     }
-}
-
-/// The number of items that was typed, `Some(None)` for none; `None` for what is no number of items.
-fn item_limit(typed: &str) -> Option<Option<usize>> {
-    match typed.trim() {
-        "" => Some(None),
-        text => text.parse().ok().filter(|limit| *limit > 0).map(Some),
+    match typed.choice() {
+        Ok(choice) if is_left => request.catalogue = choice,
+        Ok(_) => {}
+        Err(wrong) => note_ui(ui, &FieldNote::Warning(wrong.into())),
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 use super::item_tables::{is_item_table, read_item_table};
 use super::items::StacItem;
-use super::{expect_reachable, place_of_link};
+use super::search::{ItemSearch, address_of_link};
 use crate::error::{Error, IoContext, Result};
 use crate::jobs::JobContext;
 use crate::model::{Address, is_remote};
@@ -23,8 +23,8 @@ const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "t
 /// Bytes of a file in which its kind is looked for.
 const HEAD: usize = 64 << 10;
 
-/// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its columns; an address by its name, which is that of a JSON document, of a
-/// search or of a list of items.
+/// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its columns; an address by its name, which
+/// is that of a JSON document, of a search, of a list of items or of an API (`…/stac`, `…/v1`).
 pub fn is_catalogue(path: &Path) -> bool {
     if let Some(address) = Address::of(path) {
         let name = address.name().to_ascii_lowercase();
@@ -34,7 +34,10 @@ pub fn is_catalogue(path: &Path) -> bool {
             return false;
         }
         let is_document = name.ends_with(".json") || name.ends_with(".geojson");
-        return is_document || (address.is_web() && (name == "search" || name == "items" || is_listed));
+        let is_version =
+            name.strip_prefix('v').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let is_of_api = ["search", "items", "stac"].contains(&name.as_str()) || is_version || is_listed;
+        return is_document || (address.is_web() && is_of_api);
     }
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
     if !matches!(ending.as_deref(), Some("json" | "geojson")) {
@@ -49,17 +52,18 @@ pub fn is_catalogue(path: &Path) -> bool {
     text.contains("\"stac_version\"") || (text.contains("\"assets\"") && text.contains("\"Feature"))
 }
 
-/// The Items of a catalogue, at most `limit`, in the order of its documents.
+/// The Items of a catalogue that a search takes, at most `limit`, in the order of its documents. The search of an API is asked for them;
+/// of others each document is read.
 ///
 /// # Errors
 /// For a document that can't be read or is no STAC, and links that lead nowhere.
-pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
+pub(super) fn read_items(path: &Path, search: &ItemSearch, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
     if is_item_table(path) {
-        return read_item_table(path, limit, ctx);
+        return read_item_table(path, search, limit, ctx);
     }
-    let mut reader = DocumentReader { items: Vec::new(), limit, seen: BTreeSet::new() };
+    let mut reader = DocumentReader { items: Vec::new(), search, limit, seen: BTreeSet::new() };
     // Documents that are still to be read, the next one last.
-    let mut waiting = vec![path.to_owned()];
+    let mut waiting = vec![search.address(path).unwrap_or_else(|| path.to_owned())];
     while let Some(place) = waiting.pop() {
         ctx.check()?;
         if reader.items.len() >= limit {
@@ -72,7 +76,10 @@ pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<
             return Err(Error::too_large(format!("the catalogue has more than {DOCUMENTS_MAX} documents")).at_path(path));
         }
         let document = document(&place)?;
-        let mut linked = reader.take(&place, document)?;
+        let mut linked = match search.linked_address(&place, &document)? {
+            Some(search) => vec![search],
+            None => reader.take(&place, document)?,
+        };
         linked.reverse();
         waiting.extend(linked);
         ctx.step(1);
@@ -80,13 +87,14 @@ pub(super) fn read_items(path: &Path, limit: usize, ctx: &JobContext) -> Result<
     Ok(reader.items)
 }
 
-struct DocumentReader {
+struct DocumentReader<'a> {
     items: Vec<StacItem>,
+    search: &'a ItemSearch,
     limit: usize,
     seen: BTreeSet<PathBuf>,
 }
 
-impl DocumentReader {
+impl DocumentReader<'_> {
     /// Takes the Items of a document; returns the documents that it links to.
     fn take(&mut self, place: &Path, mut document: Json) -> Result<Vec<PathBuf>> {
         let kind = document.get("type").and_then(Json::as_str).unwrap_or_default().to_owned();
@@ -98,7 +106,7 @@ impl DocumentReader {
         };
         match kind {
             "Feature" => {
-                self.items.push(StacItem::read(place, &document)?);
+                self.add(place, &document)?;
                 Ok(Vec::new())
             }
             "FeatureCollection" => {
@@ -106,8 +114,11 @@ impl DocumentReader {
                 let Some(Json::Array(features)) = features else {
                     return Err(Error::format("the collection of items has no features").at_path(place));
                 };
-                for feature in features.iter().take(self.limit.saturating_sub(self.items.len())) {
-                    self.items.push(StacItem::read(place, feature)?);
+                for feature in &features {
+                    if self.items.len() >= self.limit {
+                        return Ok(Vec::new());
+                    }
+                    self.add(place, feature)?;
                 }
                 links(place, &document, &["next"])
             }
@@ -121,6 +132,14 @@ impl DocumentReader {
                 .hint("a STAC document is a Feature, a FeatureCollection, a Collection or a Catalog")),
         }
     }
+
+    fn add(&mut self, place: &Path, feature: &Json) -> Result<()> {
+        let item = StacItem::read(place, feature)?;
+        if self.search.takes(&item) {
+            self.items.push(item);
+        }
+        Ok(())
+    }
 }
 
 /// The places of the links with these relations.
@@ -129,16 +148,7 @@ fn links(place: &Path, document: &Json, relations: &[&str]) -> Result<Vec<PathBu
     let mut found = Vec::new();
     for relation in relations {
         for link in links.iter().filter(|link| link.get("rel").and_then(Json::as_str) == Some(relation)) {
-            if link.get("method").and_then(Json::as_str).is_some_and(|method| method.eq_ignore_ascii_case("POST")) {
-                return Err(Error::unsupported("the next page of this search is asked for by POST")
-                    .at_path(place)
-                    .hint("use the address of the search with its parameters behind `?`"));
-            }
-            if let Some(href) = link.get("href").and_then(Json::as_str) {
-                let linked = place_of_link(place, href)?;
-                expect_reachable(place, &linked)?;
-                found.push(linked);
-            }
+            found.extend(address_of_link(place, link)?);
         }
     }
     Ok(found)
@@ -177,6 +187,10 @@ mod tests {
             ("https://host/collections/a/items", true),
             ("https://host/collections/a", true),
             ("https://host/stac/catalog.json", true),
+            ("https://host/api/stac/v1", true),
+            ("https://host/stac", true),
+            ("https://host/data/v1.tacozip", false),
+            ("https://host/v", false),
             ("https://host/data/TACOLLECTION.json", false),
             ("https://host/data/COLLECTION.json", false),
             ("https://host/data/taco.json", false),

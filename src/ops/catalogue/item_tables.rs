@@ -7,6 +7,7 @@ use arrow::datatypes::DataType;
 use serde_json::{Map, Value as Json, json};
 
 use super::items::StacItem;
+use super::search::ItemSearch;
 use crate::error::Result;
 use crate::jobs::JobContext;
 use crate::model::Value;
@@ -30,23 +31,27 @@ pub(super) fn is_item_table(path: &Path) -> bool {
     has_assets && dtype("id").is_some() && dtype("geometry").is_some()
 }
 
-/// The Items of a table, at most `limit`.
+/// The Items of a table that a search takes, at most `limit`.
 ///
 /// # Errors
 /// Those of reading the table, and of [`StacItem::read`]; cancellation.
-pub(super) fn read_item_table(path: &Path, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
+pub(super) fn read_item_table(path: &Path, search: &ItemSearch, limit: usize, ctx: &JobContext) -> Result<Vec<StacItem>> {
     let table = read_metadata_table(path, &|_| ColumnReading::Inferred, ctx)?.table;
-    let rows = table.rows().min(limit);
     let geometry = table.column_index("geometry");
-    let mut items = Vec::with_capacity(rows);
-    for row in 0..rows {
+    let mut items = Vec::new();
+    for row in 0..table.rows() {
         ctx.check()?;
+        if items.len() >= limit {
+            break;
+        }
         let mut item = StacItem::read(path, &feature_of(&table, row))?;
         item.geometry = match geometry.map(|column| table.value(row, column)) {
             Some(Value::Bytes(wkb)) => parse_wkb(&wkb),
             _ => None,
         };
-        items.push(item);
+        if search.takes(&item) {
+            items.push(item);
+        }
     }
     Ok(items)
 }

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use geo::{Coord, Geometry, LineString, MultiLineString, MultiPoint, MultiPolygon, Point, Polygon};
+use geo::Geometry;
 use serde_json::{Map, Value as Json};
 
 use super::place_of_link;
 use crate::error::{Error, Result};
 use crate::model::is_remote;
+use crate::table::geojson_geometry;
 
 /// Roles of assets that hold no data.
 const OTHER_ROLES: [&str; 6] = ["thumbnail", "overview", "metadata", "index", "tilejson", "documentation"];
@@ -67,7 +68,7 @@ impl StacItem {
             id,
             collection: feature.get("collection").and_then(Json::as_str).map(str::to_owned),
             properties: feature.get("properties").and_then(Json::as_object).cloned().unwrap_or_default(),
-            geometry: feature.get("geometry").and_then(geometry_of),
+            geometry: feature.get("geometry").and_then(geojson_geometry),
             bbox,
             assets,
             document: place.to_owned(),
@@ -125,34 +126,6 @@ impl StacAsset {
     }
 }
 
-/// A geometry of GeoJSON (RFC 7946); `None` for none and for a damaged one.
-fn geometry_of(json: &Json) -> Option<Geometry> {
-    let coordinates = json.get("coordinates")?;
-    let list = |json: &Json| json.as_array().cloned();
-    let position = |json: &Json| match json.as_array()?.as_slice() {
-        [x, y, ..] => Some(Coord { x: x.as_f64()?, y: y.as_f64()? }),
-        _ => None,
-    };
-    let line = |json: &Json| Some(LineString::new(list(json)?.iter().map(position).collect::<Option<_>>()?));
-    let polygon = |json: &Json| {
-        let mut rings = list(json)?.iter().map(line).collect::<Option<Vec<_>>>()?.into_iter();
-        Some(Polygon::new(rings.next()?, rings.collect()))
-    };
-    Some(match json.get("type")?.as_str()? {
-        "Point" => Geometry::Point(Point(position(coordinates)?)),
-        "MultiPoint" => Geometry::MultiPoint(MultiPoint::new(
-            list(coordinates)?.iter().map(|point| position(point).map(Point)).collect::<Option<_>>()?,
-        )),
-        "LineString" => Geometry::LineString(line(coordinates)?),
-        "MultiLineString" => {
-            Geometry::MultiLineString(MultiLineString::new(list(coordinates)?.iter().map(line).collect::<Option<_>>()?))
-        }
-        "Polygon" => Geometry::Polygon(polygon(coordinates)?),
-        "MultiPolygon" => Geometry::MultiPolygon(MultiPolygon::new(list(coordinates)?.iter().map(polygon).collect::<Option<_>>()?)),
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -172,13 +145,5 @@ mod tests {
         assert!(!asset(json!({ "roles": ["thumbnail"], "type": "image/tiff" })).holds_data());
         assert!(!asset(json!({ "type": "application/xml" })).holds_data());
         assert_eq!(asset(json!({})).ending(), "tif");
-    }
-
-    #[test]
-    fn geometries_are_those_of_geojson() {
-        let square = json!({ "type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1, 5], [0, 0]]] });
-        assert!(matches!(geometry_of(&square), Some(Geometry::Polygon(polygon)) if polygon.exterior().0.len() == 4));
-        assert_eq!(geometry_of(&json!({ "type": "Polygon", "coordinates": [[["x"]]] })), None);
-        assert_eq!(geometry_of(&Json::Null), None);
     }
 }

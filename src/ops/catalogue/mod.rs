@@ -6,6 +6,7 @@ mod documents;
 mod item_tables;
 mod items;
 mod properties;
+mod search;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,6 +23,7 @@ use crate::remote::{RemoteFile, may_link_to};
 pub use documents::is_catalogue;
 use documents::read_items;
 use items::{StacAsset, StacItem};
+use search::ItemSearch;
 
 /// Items that are read unless another number is given.
 const LIMIT: usize = 100_000;
@@ -31,7 +33,7 @@ const KEYS_NAMED: usize = 20;
 const ASKED_AT_ONCE: usize = 256;
 
 /// Which items and assets of a catalogue become samples.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 pub struct CatalogueChoice {
     /// Keys of the assets, as patterns with `*` and `?`; empty for those that hold data: neither thumbnails nor metadata.
     #[serde(default)]
@@ -39,6 +41,22 @@ pub struct CatalogueChoice {
     /// Number of items; 100,000 without.
     #[serde(default)]
     pub limit: Option<usize>,
+    /// Items whose footprint touches this box: west, south, east and north in degrees; west greater than east crosses the antimeridian.
+    #[serde(default)]
+    pub bbox: Option<[f64; 4]>,
+    /// Items of these days or times, as `2021-01-01/2021-12-31`, `2021-01-01/..` or one day.
+    #[serde(default)]
+    pub datetime: Option<String>,
+    /// Ids of the collections whose items are taken; empty for all.
+    #[serde(default)]
+    pub collections: Vec<String>,
+}
+
+impl CatalogueChoice {
+    /// True for a source that is a catalogue: one by its name, and any address of a web server that items are chosen of.
+    pub fn reads(&self, source: &Path) -> bool {
+        is_catalogue(source) || (*self != Self::default() && Address::of(source).is_some_and(|address| address.is_web()))
+    }
 }
 
 /// The draft of a catalogue. Its collection is empty, as a STAC Collection lacks what a dataset needs.
@@ -48,7 +66,8 @@ pub struct CatalogueChoice {
 /// can't be read or is not allowed, and sizes of remote assets that no server states.
 pub fn read_catalogue(path: &Path, choice: &CatalogueChoice, ctx: &JobContext) -> Result<Dataset> {
     ctx.stage(tr!("Reading the catalogue"), None);
-    let mut items = read_items(path, choice.limit.unwrap_or(LIMIT), ctx)?;
+    let limit = choice.limit.unwrap_or(LIMIT);
+    let mut items = read_items(path, &ItemSearch::of(choice, limit)?, limit, ctx)?;
     if items.is_empty() {
         return Err(Error::usage("the catalogue has no items").at_path(path).hint("for a search, widen its box and its times"));
     }
@@ -188,7 +207,20 @@ fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
     if is_absolute {
         return Ok(PathBuf::from(link));
     }
-    let mut folder = place_above(document).unwrap_or_default();
+    // The parameters of an address are no part of its path.
+    let (link, parameters) = match link.split_once('?').filter(|_| is_remote(document)) {
+        Some((link, parameters)) => (link, Some(parameters)),
+        None => (link, None),
+    };
+    let document = match document.to_str().and_then(|text| text.split_once('?')).filter(|_| is_remote(document)) {
+        Some((address, _)) => Path::new(address),
+        None => document,
+    };
+    // An address with a slash at its end is that of a folder.
+    let mut folder = match document.to_str().and_then(|text| text.strip_suffix('/')).filter(|_| is_remote(document)) {
+        Some(folder) => PathBuf::from(folder),
+        None => place_above(document).unwrap_or_default(),
+    };
     let mut rest = Vec::new();
     for part in link.split('/') {
         match part {
@@ -198,7 +230,11 @@ fn place_of_link(document: &Path, link: &str) -> Result<PathBuf> {
             part => rest.push(part),
         }
     }
-    Ok(place_below(&folder, &rest.join("/")))
+    let place = place_below(&folder, &rest.join("/"));
+    Ok(match parameters {
+        Some(parameters) => PathBuf::from(format!("{}?{parameters}", place.display())),
+        None => place,
+    })
 }
 
 #[cfg(test)]
@@ -213,6 +249,9 @@ mod tests {
         assert_eq!(of("/d/a.json", "/e/a.tif").expect("a place"), "/e/a.tif");
         assert_eq!(of("/d/a.json", "https://host/a.tif").expect("a place"), "https://host/a.tif");
         assert_eq!(of("https://host/c/items/a.json", "../b/a.tif").expect("a place"), "https://host/c/b/a.tif");
+        assert_eq!(of("https://host/c/search?limit=2", "./search?token=a/b").expect("a place"), "https://host/c/search?token=a/b");
+        assert_eq!(of("https://host/v1/", "./search").expect("a place"), "https://host/v1/search");
+        assert_eq!(of("/d/a.json", "what?.tif").expect("a place"), "/d/what?.tif");
         assert!(of("https://host/c/a.json", "/etc/passwd").is_err());
         assert!(of("https://host/c/a.json", "file:///etc/passwd").is_err());
         assert!(of("/d/a.json", "ftp://host/a.tif").is_err());
