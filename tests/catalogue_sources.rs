@@ -213,7 +213,9 @@ fn an_api_is_searched_by_box_time_and_collection() {
     // The same choice of what the server gives, of what its pages give, and of a file.
     for source in [api.url("search"), api.url("search?limit=2"), api.url(""), "items.json".to_owned()] {
         assert_eq!(ids(&source, &["--datetime", "2024-02-01/2024-04-20"]), "123", "{source}");
-        assert_eq!(ids(&source, &["--datetime", "2024-02-01/..", "--limit", "2"]), "12", "{source}");
+        // The order is the server's.
+        let some = ids(&source, &["--datetime", "2024-02-01/..", "--limit", "2"]);
+        assert!(some.len() == 2 && some.chars().all(|number| "12345".contains(number)), "{source}: {some}");
         // This server can't write the address of a next page with a box.
         if !source.contains("limit") {
             assert_eq!(ids(&source, &["--bbox", "1.5,10.2,3.5,10.8"]), "123", "{source}");

@@ -166,6 +166,29 @@ fn an_edited_zip_and_an_edited_folder_have_the_same_metadata() {
 }
 
 #[test]
+fn an_edit_of_a_zip_overwrites_the_beginning_of_an_interrupted_one() {
+    let workspace = Workspace::new();
+    flat_scenes(&workspace, 3);
+    let clean = made(&workspace, "clean.tacozip");
+    let rest = workspace.path("rest.tacozip");
+    std::fs::copy(&clean, &rest).expect("copies");
+    // No directory is in it, so the archive is read as it was.
+    let bytes = std::fs::read(&clean).expect("reads");
+    let mut longer = std::fs::OpenOptions::new().append(true).open(&rest).expect("opens");
+    std::io::Write::write_all(&mut longer, &bytes[bytes.len() / 2..bytes.len() / 2 + 1000]).expect("appends");
+    let description = "d".repeat(400);
+    for path in [&clean, &rest] {
+        workspace
+            .studio(["edit".as_ref(), path.as_os_str(), "--set".as_ref(), format!("description=\"{description}\"").as_ref()])
+            .expect_code(0);
+        is_valid(&workspace, path);
+    }
+    let read = |path: &Path| std::fs::read(path).expect("reads");
+    assert!(read(&clean).len() > bytes.len(), "the new metadata is behind the old one");
+    assert!(read(&clean) == read(&rest), "nothing is left between them");
+}
+
+#[test]
 fn a_changed_copy_leaves_the_dataset_alone() {
     let workspace = Workspace::new();
     flat_scenes(&workspace, 3);

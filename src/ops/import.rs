@@ -10,7 +10,7 @@ use arrow::array::Array;
 use super::sidecars::Sidecars;
 use crate::draft::Unplaced;
 use crate::error::{Cause, Error, IoContext, Result};
-use crate::extensions::{ComputedColumn, ExtensionRun, MatchedRows, match_rows};
+use crate::extensions::{ComputedColumn, ExtensionRun, MatchedLevel, MatchedRows, match_rows};
 use crate::files;
 use crate::jobs::JobContext;
 use crate::model::{Dataset, MAX_LEVELS, META_NAME, Sample, Tortilla, Value, check_field_name, in_nfc};
@@ -362,9 +362,14 @@ pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> R
     }
     warn_of_types(&found, &keyed, ctx)?;
     let mut run = ExtensionRun::default();
+    let has_value = |level: &MatchedLevel, column: usize| level.matched().any(|row| !table.value(row, column).is_null());
+    // A column with a type is kept without any value, as the table states it.
+    let is_empty = |column: &usize| found.levels.iter().all(|level| !has_value(level, *column));
+    let empty: Vec<usize> = columns.iter().copied().filter(is_empty).collect();
     for level in &found.levels {
         ctx.check()?;
-        let useful = |&&column: &&usize| level.matched().any(|row| !table.value(row, column).is_null());
+        let is_matched = level.matched().next().is_some();
+        let useful = |&&column: &&usize| has_value(level, column) || (is_matched && empty.contains(&column));
         let joined = columns.iter().filter(useful).map(|&column| ComputedColumn {
             field: fields[column].clone(),
             values: level.rows.iter().map(|row| row.map_or(Value::Null, |row| table.value(row, column))).collect(),

@@ -216,7 +216,7 @@ fn made(name: &str) -> Option<UserDefinedFunction> {
             },
             Gives::CountsOf(at) => {
                 let key = fields.get(at).map_or(DataType::Null, |field| field.dtype().clone());
-                map_of(key.materialize_unknown(true)?, DataType::UInt64)
+                map_of(key.materialize_unknown(false)?, DataType::UInt64)
             }
             Gives::ListOf(at) => DataType::List(Box::new(fields.get(at).map_or(DataType::Null, |field| field.dtype().clone()))),
             Gives::Number => DataType::Float64,
@@ -230,8 +230,8 @@ fn made(name: &str) -> Option<UserDefinedFunction> {
             Gives::TimeOrZoned => zoned(fields).unwrap_or(MICROSECONDS),
             Gives::Wholes => DataType::List(Box::new(DataType::Int64)),
         };
-        // The engine stops for a type that is not known, as that of a written number.
-        Ok(Field::new(name, dtype.materialize_unknown(true)?))
+        // The engine stops for a type that is not known: a written number has one, values of different types have none.
+        Ok(Field::new(name, dtype.materialize_unknown(false)?))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = if found.aggregates { FunctionOptions::aggregation() } else { FunctionOptions::elementwise() };

@@ -25,7 +25,7 @@ use super::source_span::StatementSource;
 use super::sql_dialect::POWER;
 use super::struct_values::{self, struct_value};
 use super::text_patterns::{like_regex, of_whole_text, read_time, text_of, with_options, written_time};
-use super::time_texts::{self, IntervalParts, Unread};
+use super::time_texts::{self, IntervalParts, UnreadText};
 use super::{advice, function_registry, functions, list_lambda, typed_texts};
 use crate::error::{Error, Result};
 use crate::text::PrintableLine;
@@ -785,7 +785,7 @@ impl ExpressionRewrite<'_, '_> {
     fn cast_text(&self, text: &str, kind: &CastKind, to: &SqlType, span: Span) -> Result<Option<Expr>, Box<Error>> {
         let (read, asked) = match to {
             SqlType::Boolean | SqlType::Bool => {
-                let truth = typed_texts::boolean(text).ok_or(Unread::NoValue);
+                let truth = typed_texts::boolean(text).ok_or(UnreadText::NoValue);
                 (truth.map(|truth| Expr::value(Value::Boolean(truth))), "BOOLEAN")
             }
             SqlType::Date => {
@@ -818,22 +818,24 @@ impl ExpressionRewrite<'_, '_> {
                     true => typed_texts::unsigned(text).map(i128::from),
                     false => typed_texts::integer(text),
                 };
-                let number = number.and_then(whole_number).ok_or(Unread::NoValue);
+                let number = number.and_then(whole_number).ok_or(UnreadText::NoValue);
                 (number.map(|number| cast_of(kind.clone(), number, to.clone())), "number of this type")
             }
             SqlType::Interval { .. } => {
-                let interval = time_texts::interval(text).and_then(written_interval).ok_or(Unread::NoValue);
+                let interval = time_texts::interval(text).and_then(written_interval).ok_or(UnreadText::NoValue);
                 (interval.map(Expr::Interval), "INTERVAL")
             }
             _ => return Ok(None),
         };
         match (read, kind) {
             (Ok(read), _) => Ok(Some(read)),
-            (Err(Unread::Beyond), _) => {
+            (Err(UnreadText::Beyond), _) => {
                 Err(self.refuse(span, typed_texts::beyond(text, asked), "leave these times out, or compare them as texts"))
             }
-            (Err(Unread::NoValue), CastKind::TryCast) => Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone()))),
-            (Err(Unread::NoValue), _) => {
+            (Err(UnreadText::NoValue), CastKind::TryCast) => {
+                Ok(Some(cast_of(CastKind::Cast, Expr::value(Value::Null), to.clone())))
+            }
+            (Err(UnreadText::NoValue), _) => {
                 let summary = format!("the text '{}' is no {asked}", text.printable_line());
                 Err(self.refuse(span, summary, "TRY_CAST gives null for such texts"))
             }

@@ -106,7 +106,7 @@ pub(super) fn elementwise(
         let called = fields.first().map_or(PlSmallStr::EMPTY, |field| field.name().clone());
         let dtypes: Vec<DataType> = fields.iter().map(|field| field.dtype().clone()).collect();
         // The engine stops for a type that is not known, as that of a written number.
-        Ok(Field::new(called, dtype(&dtypes)?.materialize_unknown(true)?))
+        Ok(Field::new(called, dtype(&dtypes)?.materialize_unknown(false)?))
     };
     let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
     function.options = FunctionOptions::elementwise();

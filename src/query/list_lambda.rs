@@ -39,7 +39,7 @@ impl Body {
 
     fn dtype(&self, inputs: &[(&str, &DataType)], more: &[DataType]) -> PolarsResult<DataType> {
         let empty = |name: PlSmallStr, dtype: &DataType| {
-            Ok(Series::new_empty(name, &dtype.clone().materialize_unknown(true)?).into_column())
+            Ok(Series::new_empty(name, &dtype.clone().materialize_unknown(false)?).into_column())
         };
         let named = inputs.iter().map(|(name, dtype)| empty((*name).into(), dtype));
         let more = more.iter().enumerate().map(|(at, dtype)| empty(context_name(at), dtype));
@@ -114,7 +114,7 @@ pub(super) fn reduction(name: &str, body: Body, has_initial: bool) -> UserDefine
         let body = body.clone();
         move |dtypes: &[DataType]| -> PolarsResult<DataType> {
             let item = element_type(dtypes)?;
-            let begin = if has_initial { dtypes[1].clone().materialize_unknown(true)? } else { item.clone() };
+            let begin = if has_initial { dtypes[1].clone().materialize_unknown(false)? } else { item.clone() };
             let more = &dtypes[first_of_row..];
             let next = body.dtype(&[("x", &begin), ("y", &item)], more)?;
             body.dtype(&[("x", &next), ("y", &item)], more)

@@ -28,7 +28,7 @@ pub(super) fn struct_value(called: &str, names: Vec<String>) -> UserDefinedFunct
         let fields = fields
             .iter()
             .zip(dtypes)
-            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(true)?)));
+            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(false)?)));
         Ok(DataType::Struct(fields.collect::<PolarsResult<_>>()?))
     };
     let values = move |columns: &[Column]| {
@@ -56,7 +56,7 @@ pub(super) fn longer_struct(called: &str, names: Vec<String>) -> UserDefinedFunc
         let added = more
             .iter()
             .zip(rest)
-            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(true)?)));
+            .map(|(name, dtype)| Ok(Field::new(name.as_str().into(), dtype.clone().materialize_unknown(false)?)));
         let fields: Vec<Field> = fields.iter().cloned().map(Ok).chain(added).collect::<PolarsResult<_>>()?;
         let all: Vec<String> = fields.iter().map(|field| field.name().to_string()).collect();
         match repeated_name(&all) {

@@ -10,7 +10,7 @@ const DAY: i64 = 24 * HOUR;
 
 /// Why a text is no value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(super) enum UnreadText {
     /// DuckDB has no value for the text either: TRY_CAST gives null.
     NoValue,
     /// A value of DuckDB that the engine has no type for: a year beyond those of [`NaiveDate`], infinity, or 24:00 as a time of day.
@@ -22,30 +22,30 @@ pub(super) enum Unread {
 ///
 /// # Errors
 /// A text that is no date.
-pub(super) fn date(text: &str) -> Result<NaiveDate, Unread> {
+pub(super) fn date(text: &str) -> Result<NaiveDate, UnreadText> {
     named_day(text).unwrap_or_else(|| leading_date(text).map(|(day, _)| day))
 }
 
 /// `epoch` or `infinity`.
-fn named_day(text: &str) -> Option<Result<NaiveDate, Unread>> {
+fn named_day(text: &str) -> Option<Result<NaiveDate, UnreadText>> {
     match text.trim().to_ascii_lowercase().as_str() {
         "epoch" => Some(Ok(NaiveDate::default())),
-        "infinity" | "-infinity" | "inf" | "-inf" => Some(Err(Unread::Beyond)),
+        "infinity" | "-infinity" | "inf" | "-inf" => Some(Err(UnreadText::Beyond)),
         _ => None,
     }
 }
 
 /// The date at the beginning of a text, and what follows it. Years before the year 1 have a sign, counted from the year 0, or ` (BC)`
 /// after the day.
-fn leading_date(text: &str) -> Result<(NaiveDate, &str), Unread> {
-    let (year, month, day, rest) = leading_year_month_day(text).ok_or(Unread::NoValue)?;
+fn leading_date(text: &str) -> Result<(NaiveDate, &str), UnreadText> {
+    let (year, month, day, rest) = leading_year_month_day(text).ok_or(UnreadText::NoValue)?;
     // The calendar repeats itself every 400 years.
     let is_day = NaiveDate::from_ymd_opt(year.rem_euclid(400) + 2000, month, day).is_some();
     let is_in_duckdb = ((-5_877_641, 6, 25)..=(5_881_580, 7, 10)).contains(&(year, month, day));
     if !is_day || !is_in_duckdb {
-        return Err(Unread::NoValue);
+        return Err(UnreadText::NoValue);
     }
-    Ok((NaiveDate::from_ymd_opt(year, month, day).ok_or(Unread::Beyond)?, rest))
+    Ok((NaiveDate::from_ymd_opt(year, month, day).ok_or(UnreadText::Beyond)?, rest))
 }
 
 fn leading_year_month_day(text: &str) -> Option<(i32, u32, u32, &str)> {
@@ -77,11 +77,11 @@ fn leading_number(text: &str, most: usize) -> Option<(u32, &str)> {
 ///
 /// # Errors
 /// A text that is no time.
-pub(super) fn time_of_day(text: &str) -> Result<NaiveTime, Unread> {
+pub(super) fn time_of_day(text: &str) -> Result<NaiveTime, UnreadText> {
     match leading_time(text) {
         Some((micros, _)) if micros < DAY => Ok(NaiveTime::MIN.overflowing_add_signed(TimeDelta::microseconds(micros)).0),
-        Some((DAY, _)) => Err(Unread::Beyond),
-        Some(_) => Err(Unread::NoValue),
+        Some((DAY, _)) => Err(UnreadText::Beyond),
+        Some(_) => Err(UnreadText::NoValue),
         None => timestamp(text).map(|time| time.time()),
     }
 }
@@ -124,9 +124,9 @@ fn leading_fraction(text: &str) -> (i64, &str) {
 ///
 /// # Errors
 /// A text that is no time, or has the name of another zone.
-pub(super) fn timestamp(text: &str) -> Result<NaiveDateTime, Unread> {
+pub(super) fn timestamp(text: &str) -> Result<NaiveDateTime, UnreadText> {
     match time_and_zone(text)? {
-        (_, Some(ZoneText::Named(zone))) if !zone.eq_ignore_ascii_case("UTC") => Err(Unread::NoValue),
+        (_, Some(ZoneText::Named(zone))) if !zone.eq_ignore_ascii_case("UTC") => Err(UnreadText::NoValue),
         (time, _) => Ok(time),
     }
 }
@@ -135,13 +135,13 @@ pub(super) fn timestamp(text: &str) -> Result<NaiveDateTime, Unread> {
 ///
 /// # Errors
 /// A text that is no time, or has the name of no zone.
-pub(super) fn instant(text: &str) -> Result<NaiveDateTime, Unread> {
+pub(super) fn instant(text: &str) -> Result<NaiveDateTime, UnreadText> {
     match time_and_zone(text)? {
         (time, None) => Ok(time),
-        (time, Some(ZoneText::Offset(seconds))) => time.checked_sub_signed(TimeDelta::seconds(seconds)).ok_or(Unread::Beyond),
+        (time, Some(ZoneText::Offset(seconds))) => time.checked_sub_signed(TimeDelta::seconds(seconds)).ok_or(UnreadText::Beyond),
         (time, Some(ZoneText::Named(name))) => {
-            let zone = zone_named(name).ok_or(Unread::NoValue)?;
-            instant_in(zone, time).ok_or(Unread::Beyond)
+            let zone = zone_named(name).ok_or(UnreadText::NoValue)?;
+            instant_in(zone, time).ok_or(UnreadText::Beyond)
         }
     }
 }
@@ -169,7 +169,7 @@ enum ZoneText<'a> {
     Named(&'a str),
 }
 
-fn time_and_zone(text: &str) -> Result<(NaiveDateTime, Option<ZoneText<'_>>), Unread> {
+fn time_and_zone(text: &str) -> Result<(NaiveDateTime, Option<ZoneText<'_>>), UnreadText> {
     if let Some(day) = named_day(text) {
         return Ok((day?.and_time(NaiveTime::MIN), None));
     }
@@ -179,9 +179,9 @@ fn time_and_zone(text: &str) -> Result<(NaiveDateTime, Option<ZoneText<'_>>), Un
         return Ok((midnight, None));
     }
     let rest = rest.strip_prefix(['T', ' ']).unwrap_or(rest);
-    let (micros, rest) = leading_time(rest).filter(|(micros, _)| *micros <= DAY).ok_or(Unread::NoValue)?;
-    let zone = zone_text(rest).ok_or(Unread::NoValue)?;
-    Ok((midnight.checked_add_signed(TimeDelta::microseconds(micros)).ok_or(Unread::Beyond)?, zone))
+    let (micros, rest) = leading_time(rest).filter(|(micros, _)| *micros <= DAY).ok_or(UnreadText::NoValue)?;
+    let zone = zone_text(rest).ok_or(UnreadText::NoValue)?;
+    Ok((midnight.checked_add_signed(TimeDelta::microseconds(micros)).ok_or(UnreadText::Beyond)?, zone))
 }
 
 /// `Z`, an offset, a space and the name of a zone, or nothing, with spaces after it; `None` for any other text.
@@ -364,13 +364,13 @@ mod tests {
 
     #[test]
     fn texts_are_dates() {
-        let day = NaiveDate::from_ymd_opt(2023, 1, 2).ok_or(Unread::NoValue);
+        let day = NaiveDate::from_ymd_opt(2023, 1, 2).ok_or(UnreadText::NoValue);
         let days =
             [" 2023-01-02", "2023-1-2", "2023/01/02", "2023 01 02", "2023-01-02T03:04:05Z", "2023-01-02 25:00", "2023-01-02a"];
         for text in days {
             assert_eq!(date(text), day, "{text}");
         }
-        let before_christ = NaiveDate::from_ymd_opt(-43, 7, 3).ok_or(Unread::NoValue);
+        let before_christ = NaiveDate::from_ymd_opt(-43, 7, 3).ok_or(UnreadText::NoValue);
         assert_eq!([date("-43-07-03 12"), date("44-07-03 (BC)")], [before_christ; 2]);
         assert_eq!(date("Epoch "), Ok(NaiveDate::default()));
         for text in [
@@ -386,13 +386,13 @@ mod tests {
             "ñ",
             "epoch x",
         ] {
-            assert_eq!(date(text), Err(Unread::NoValue), "{text}");
+            assert_eq!(date(text), Err(UnreadText::NoValue), "{text}");
         }
         for text in ["300000-02-29", "-5877641-06-25", "infinity", "-INF"] {
-            assert_eq!(date(text), Err(Unread::Beyond), "{text}");
+            assert_eq!(date(text), Err(UnreadText::Beyond), "{text}");
         }
         for text in ["300001-02-29", "-5877641-06-24", "5881580-07-11", "999999999-01-01"] {
-            assert_eq!(date(text), Err(Unread::NoValue), "{text}");
+            assert_eq!(date(text), Err(UnreadText::NoValue), "{text}");
         }
     }
 
@@ -428,7 +428,7 @@ mod tests {
             "2023-01-02 03:04:05 Europe/Berlin",
             "2023-01-02 03:04:05x",
         ] {
-            assert_eq!(timestamp(text), Err(Unread::NoValue), "{text}");
+            assert_eq!(timestamp(text), Err(UnreadText::NoValue), "{text}");
         }
         let instant_of = |text: &str| instant(text).map(|time| time.to_string());
         for (text, wanted) in [
@@ -439,7 +439,7 @@ mod tests {
         ] {
             assert_eq!(instant_of(text).as_deref(), Ok(wanted), "{text}");
         }
-        assert_eq!(instant("2023-01-02 03:04:05 Europe/Nowhere"), Err(Unread::NoValue));
+        assert_eq!(instant("2023-01-02 03:04:05 Europe/Nowhere"), Err(UnreadText::NoValue));
         let of_day = |text: &str| time_of_day(text).map(|time| time.to_string());
         for (text, wanted) in
             [("12:34", "12:34:00"), ("1:2:3.5 x", "01:02:03.500"), ("12:", "12:00:00"), ("2023-01-02 12:34:56", "12:34:56")]
@@ -447,8 +447,8 @@ mod tests {
             assert_eq!(of_day(text).as_deref(), Ok(wanted), "{text}");
         }
         assert_eq!(["24:00", "24:00:01", "12", "1234"].map(time_of_day), {
-            let none = Err(Unread::NoValue);
-            [Err(Unread::Beyond), none, none, none]
+            let none = Err(UnreadText::NoValue);
+            [Err(UnreadText::Beyond), none, none, none]
         });
     }
 

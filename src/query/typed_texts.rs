@@ -4,7 +4,7 @@ use chrono::{NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
 use polars::prelude::*;
 
 use super::engine::{refusal, type_name};
-use super::time_texts::{self, Unread};
+use super::time_texts::{self, UnreadText};
 use crate::text::PrintableLine;
 
 /// Texts as values of a type: BIGINT, UBIGINT, DOUBLE, DECIMAL, BOOLEAN, DATE, TIME or TIMESTAMP. Null for texts that are no such value.
@@ -49,10 +49,10 @@ pub(super) fn read(texts: &StringChunked, dtype: &DataType) -> PolarsResult<Colu
 }
 
 /// A text as a time; `None` for a text that is none.
-fn read_time<T>(text: Option<&str>, dtype: &DataType, read: fn(&str) -> Result<T, Unread>) -> PolarsResult<Option<T>> {
+fn read_time<T>(text: Option<&str>, dtype: &DataType, read: fn(&str) -> Result<T, UnreadText>) -> PolarsResult<Option<T>> {
     match text.map(read).transpose() {
-        Err(Unread::NoValue) => Ok(None),
-        Err(Unread::Beyond) => Err(refusal(beyond(text.unwrap_or_default(), &type_name(dtype)))),
+        Err(UnreadText::NoValue) => Ok(None),
+        Err(UnreadText::Beyond) => Err(refusal(beyond(text.unwrap_or_default(), &type_name(dtype)))),
         Ok(time) => Ok(time),
     }
 }

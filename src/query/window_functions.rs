@@ -93,7 +93,7 @@ impl WindowDefinition {
         let field = move |_: &Schema, fields: &[Field]| {
             let arguments = fields.get(self.partition + self.order.len()..fields.len().saturating_sub(1)).unwrap_or_default();
             // The engine stops for a type that is not known, as that of a written number.
-            Ok(Field::new("window".into(), self.dtype(arguments)?.materialize_unknown(true)?))
+            Ok(Field::new("window".into(), self.dtype(arguments)?.materialize_unknown(false)?))
         };
         let mut function = UserDefinedFunction::new(name.into(), BaseColumnUdf::new(values, field));
         function.options = FunctionOptions::groupwise();

@@ -28,7 +28,7 @@ pub struct TailEdit {
     files: Vec<WrittenMember>,
     /// First byte of the current metadata.
     first_table: u64,
-    /// Length of the file in bytes.
+    /// End of the archive in bytes; behind it may be what an interrupted edit began.
     size: u64,
     /// The version of the file that was read.
     version: LocalVersion,
@@ -101,7 +101,9 @@ impl TailEdit {
         let listed = header.entries.iter().map(|entry| entry.offset).min();
         match (first_table, listed) {
             (Some(first_table), Some(listed)) if first_table >= plan.data_end && listed >= first_table => {
-                let size = reader.file().size_bytes();
+                let length = reader.file().size_bytes();
+                let end = settled(CentralDirectory::end_of(reader.file(), directory.offset))?.ok().flatten();
+                let size = end.filter(|end| *end <= length).unwrap_or(length);
                 Ok(Ok(Self { plan, files, first_table, size, version }))
             }
             _ => Ok(Err(FixedTail::Members)),
@@ -147,7 +149,7 @@ impl TailEdit {
             return Err(error);
         }
         file.sync_all().io_at("sync TACO_HEADER to disk", path)?;
-        if end < size {
+        if end < file.metadata().io_at("look at the archive", path)?.len() {
             file.set_len(end).io_at("cut off the old metadata", path)?;
         }
         Ok(end - start + bytes.len() as u64)

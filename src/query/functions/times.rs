@@ -9,7 +9,7 @@ use super::{ScalarFunction, double, doubles_column, of_doubles, of_texts, scalar
 use crate::query::durations;
 use crate::query::engine::refusal;
 use crate::query::nested_values::{ListsBuilder, broadcast_row, cast_to, row_count};
-use crate::query::time_texts::{self, Unread};
+use crate::query::time_texts::{self, UnreadText};
 use crate::query::typed_texts;
 use crate::text::PrintableLine;
 
@@ -235,9 +235,9 @@ fn months_between(from: i64, to: i64) -> Option<i64> {
 fn instant_of_text(columns: &[Column]) -> PolarsResult<Column> {
     let read = |[text]: [&str; 1]| match time_texts::instant(text) {
         Ok(time) => Ok(Some(time.and_utc().timestamp_micros())),
-        Err(Unread::Beyond) => Err(refusal(typed_texts::beyond(text, "TIMESTAMPTZ"))),
-        Err(Unread::NoValue) if columns.len() > 1 => Ok(None),
-        Err(Unread::NoValue) => {
+        Err(UnreadText::Beyond) => Err(refusal(typed_texts::beyond(text, "TIMESTAMPTZ"))),
+        Err(UnreadText::NoValue) if columns.len() > 1 => Ok(None),
+        Err(UnreadText::NoValue) => {
             Err(refusal(format!("the text '{}' is no TIMESTAMPTZ; TRY_CAST gives null for such texts", text.printable_line())))
         }
     };
