@@ -303,7 +303,7 @@ fn text_name(
 /// can't have.
 pub fn join_metadata(dataset: &mut Dataset, table: &Path, ctx: &JobContext) -> Result<()> {
     ctx.stage(tr!("Joining the metadata"), None);
-    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?.with_field_names(ctx);
+    let mut keyed = KeyedTable::read(table, &KEYS, &|_| false, ctx)?.with_field_names(ctx)?;
     // A column `id` holds paths of level 0.
     keyed.by_path = true;
     let mut found = match_rows(&dataset.root, &keyed, ctx)?;

@@ -311,7 +311,10 @@ impl IntervalParts {
         let mut all: Vec<(bool, Self)> = Vec::new();
         for (count, part) in parts.into_iter().filter(|(count, _)| *count != 0) {
             match all.last_mut().filter(|(is_negative, _)| *is_negative == (count < 0)) {
-                Some((_, sum)) => *sum = sum.checked_add(part).unwrap_or(part),
+                Some((_, sum)) => {
+                    // Each part is one of the three.
+                    *sum = Self { months: sum.months + part.months, days: sum.days + part.days, micros: sum.micros + part.micros };
+                }
                 None => all.push((count < 0, part)),
             }
         }

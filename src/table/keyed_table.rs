@@ -93,7 +93,10 @@ impl KeyedTable {
     }
 
     /// The table with names of columns that fields can have; a warning lists the others.
-    pub fn with_field_names(mut self, ctx: &JobContext) -> Self {
+    ///
+    /// # Errors
+    /// Those of the columns of a table.
+    pub fn with_field_names(mut self, ctx: &JobContext) -> Result<Self> {
         let mut names: Vec<String> = self.table.fields().into_iter().map(|field| field.name).collect();
         let mut renamed = Vec::new();
         for at in 0..names.len() {
@@ -107,9 +110,9 @@ impl KeyedTable {
         }
         if !renamed.is_empty() {
             ctx.warn(format!("columns have other names, as fields have letters, digits and _: {}", renamed.join(", ")));
-            self.table = self.table.with_names(&names);
+            self.table = self.table.with_names(&names)?;
         }
-        self
+        Ok(self)
     }
 
     /// Name of the key column.
@@ -466,7 +469,8 @@ mod tests {
     fn columns_get_names_that_fields_can_have() {
         let ctx = JobContext::default();
         let table = read("path,cloud cover (%),ann\u{e9}e,a:b:c,eo:cloud,a_b_c,%\na,1,2,3,4,5,6\n").expect("reads");
-        let table = table.with_field_names(&ctx);
+        let table = table.with_field_names(&ctx).expect("renames");
+        assert_eq!((1..7).map(|column| table.table.text(0, column)).collect::<Vec<_>>(), ["1", "2", "3", "4", "5", "6"]);
         let names: Vec<String> = table.table.fields().into_iter().map(|field| field.name).collect();
         assert_eq!(names, ["path", "cloud_cover", "annee", "a_b_c_2", "eo:cloud", "a_b_c", "column_7"]);
         assert_eq!(table.columns().len(), 6);

@@ -102,12 +102,20 @@ impl LevelTable {
     }
 
     /// The table with other names of its columns, one for each.
-    pub(crate) fn with_names(&self, names: &[String]) -> Self {
+    ///
+    /// # Errors
+    /// For a number of names that is not that of the columns.
+    pub(crate) fn with_names(&self, names: &[String]) -> Result<Self> {
         let fields = self.schema.fields().iter().zip(names).map(|(field, name)| Arc::new(field.as_ref().clone().with_name(name)));
         let schema =
             Arc::new(arrow::datatypes::Schema::new_with_metadata(fields.collect::<Vec<_>>(), self.schema.metadata().clone()));
-        let batches = self.batches.iter().filter_map(|batch| batch.clone().with_schema(schema.clone()).ok());
-        Self::new(schema.clone(), batches.collect())
+        let renamed = |batch: &RecordBatch| {
+            let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+            RecordBatch::try_new_with_options(schema.clone(), batch.columns().to_vec(), &options)
+        };
+        let batches = self.batches.iter().map(renamed).collect::<std::result::Result<_, _>>();
+        let batches = batches.map_err(|error| Error::internal("the columns of a table can't be renamed").because(error))?;
+        Ok(Self::new(schema.clone(), batches))
     }
 
     /// Index of the column `name`.

@@ -24,7 +24,7 @@ const DATASET_DOCUMENTS: [&str; 3] = ["COLLECTION.json", "TACOLLECTION.json", "t
 const HEAD: usize = 64 << 10;
 
 /// True for a STAC document: a JSON file by its name and its first bytes; a table of Items by its columns; an address by its name, which
-/// is that of a JSON document, of a search, of a list of items or of an API (`…/stac`, `…/v1`).
+/// is that of a JSON document, of a search, of a list of items or of an API (`…/stac`, `…/stac/v1`).
 pub fn is_catalogue(path: &Path) -> bool {
     if let Some(address) = Address::of(path) {
         let name = address.name().to_ascii_lowercase();
@@ -36,7 +36,9 @@ pub fn is_catalogue(path: &Path) -> bool {
         let is_document = name.ends_with(".json") || name.ends_with(".geojson");
         let is_version =
             name.strip_prefix('v').is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let is_of_api = ["search", "items", "stac"].contains(&name.as_str()) || is_version || is_listed;
+        // The folder of a dataset may be a version as well.
+        let says_stac = || address.to_string().to_ascii_lowercase().split(['/', '.', '-']).any(|word| word == "stac");
+        let is_of_api = ["search", "items", "stac"].contains(&name.as_str()) || (is_version && says_stac()) || is_listed;
         return is_document || (address.is_web() && is_of_api);
     }
     let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_ascii_lowercase);
@@ -188,6 +190,8 @@ mod tests {
             ("https://host/collections/a", true),
             ("https://host/stac/catalog.json", true),
             ("https://host/api/stac/v1", true),
+            ("https://stac.host/v1", true),
+            ("https://host/data/v1", false),
             ("https://host/stac", true),
             ("https://host/data/v1.tacozip", false),
             ("https://host/v", false),
