@@ -221,9 +221,9 @@ fn catalogue_ui(ui: &mut Ui, typed: &mut Option<TypedSearch>, request: &mut Data
     let Some(typed) = typed else { return };
     let rows = [
         vec![
-            (tr!("Assets"), tr!("Keys of the assets"), &mut typed.assets, tr!("those that hold data"), 180.0),
-            (tr!("Collections"), tr!("Ids of the collections"), &mut typed.collections, tr!("all"), 160.0),
-            (tr!("Items at most"), tr!("Number of items"), &mut typed.limit, tr!("all"), 72.0),
+            (tr!("Assets"), tr!("Keys of the assets"), &mut typed.assets, tr!("those that hold data"), 156.0),
+            (tr!("Collections"), tr!("Ids of the collections"), &mut typed.collections, tr!("all"), 120.0),
+            (tr!("Items at most"), tr!("Number of items"), &mut typed.limit, tr!("all"), 56.0),
         ],
         vec![
             (tr!("Box"), tr!("West, south, east and north of the items"), &mut typed.bbox, "-10,35,5,45", 220.0),
