@@ -286,6 +286,10 @@ const LEAKS: &[&str] = &[
 
 /// Statements that once had another answer.
 const MENDED: &[&str] = &[
+    "SELECT least(1, sum(DISTINCT NULL)) % 0, sum(DISTINCT NULL) % 0, list_sum([NULL]) % 0 FROM data",
+    "SELECT [], len([]), list_value(), list_concat([], [1]), [][1], list_sum([]), [[], [2]] FROM data",
+    "SELECT li = [], coalesce(li, []), CASE WHEN b THEN li ELSE [] END, len(CASE WHEN b THEN [] END) FROM level0",
+    "SELECT s, CASE WHEN count(*) > 1 THEN array_agg(k ORDER BY k) ELSE [] END FROM level0 GROUP BY s",
     "SELECT sum(NULL) % 0, sum(NULL), 1 / sum(NULL) FROM (SELECT ts AS c1 FROM data AS r1) AS r4",
     "SELECT u64 > CASE 1 WHEN 1 THEN -3 ELSE 7 END, u64 NOT BETWEEN 1 AND CASE k WHEN 1 THEN -3 ELSE 7 END, coalesce(NULL, -1) < u64, u64 IN (-1, 3), greatest(-1, -2) <= u64 FROM level0",
     "SELECT 1 AS forced FROM (SELECT r1.s AS c1, r1.d AS c2 FROM level0 AS r1 JOIN level0 AS r2 ON r1.d = r2.d ORDER BY 1, 2 LIMIT 10) AS r4 WHERE (r4.c2 IN (SELECT d FROM data AS r5 WHERE b))",

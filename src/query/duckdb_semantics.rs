@@ -620,7 +620,8 @@ impl ExpressionRewrite<'_, '_> {
                 }
                 value
             }
-            Expr::Array(array) if !array.elem.is_empty() => {
+            Expr::Array(array) if array.elem.is_empty() => expression("list_without_elements(NULL)", vec![]),
+            Expr::Array(array) => {
                 let places: Vec<String> = (0..array.elem.len()).map(|at| format!("_{at}")).collect();
                 expression(&format!("list_value({})", places.join(", ")), array.elem.clone())
             }
@@ -652,7 +653,6 @@ impl ExpressionRewrite<'_, '_> {
             },
             Expr::AllOp { .. }
             | Expr::AnyOp { .. }
-            | Expr::Array(_)
             | Expr::BinaryOp { .. }
             | Expr::Case { .. }
             | Expr::Ceil { .. }
@@ -1032,6 +1032,7 @@ impl ExpressionRewrite<'_, '_> {
             "list_aggregate" | "list_aggr" if arity == 3 && text_of(&call.arguments[1]) == Some("string_agg") => {
                 expression("list_text(_0, _1)", vec![call.arguments[0].clone(), call.arguments[2].clone()])
             }
+            "list_value" | "list_pack" if arity == 0 => expression("list_without_elements(NULL)", vec![]),
             "array_value" | "list_pack" if arity > 0 => {
                 let places: Vec<String> = (0..arity).map(|at| format!("_{at}")).collect();
                 expression(&format!("list_value({})", places.join(", ")), call.arguments)

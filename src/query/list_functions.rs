@@ -34,8 +34,12 @@ const fn list_function(
 /// Name of the function that makes a list of its arguments.
 const LIST_VALUE: &str = "list_value";
 
+/// Name of the function that makes a list without elements; its argument is NULL, as the engine calls no function without one.
+const NO_ELEMENTS: &str = "list_without_elements";
+
 const FUNCTIONS: &[ListFunction] = &[
     list_function(LIST_VALUE, (1, 20_000), list_type, |columns| list_value(columns, &common_type(&dtypes(columns))?)),
+    list_function(NO_ELEMENTS, (1, 1), list_type, |_| list_without_elements()),
     list_function("list_avg", (1, 1), |_| Ok(DataType::Float64), list_avg),
     list_function("list_concat", (2, 2), concat_type, list_concat),
     list_function("list_contains", (2, 2), |_| Ok(DataType::Boolean), list_contains),
@@ -150,8 +154,8 @@ fn concat_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
 fn sum_type(dtypes: &[DataType]) -> PolarsResult<DataType> {
     Ok(match element_type(dtypes)? {
         DataType::UInt64 => DataType::UInt64,
-        item if item.is_integer() || item.is_bool() => DataType::Int64,
-        item if item.is_numeric() || item.is_null() => DataType::Float64,
+        item if item.is_integer() || item.is_bool() || item.is_null() => DataType::Int64,
+        item if item.is_numeric() => DataType::Float64,
         item => return Err(refusal(format!("values of the type {} have no sum", type_name(&item)))),
     })
 }
@@ -164,6 +168,12 @@ fn list_value(columns: &[Column], dtype: &DataType) -> PolarsResult<Column> {
         lists.push(columns.iter().zip(&starts).map(place));
     }
     Ok(lists.finish(&elements)?.into_column())
+}
+
+fn list_without_elements() -> PolarsResult<Column> {
+    let mut list = ListsBuilder::default();
+    list.push(std::iter::empty());
+    Ok(list.finish(&Series::new_empty(PlSmallStr::EMPTY, &DataType::Null))?.into_column())
 }
 
 /// Elements of two lists behind one another; a null list has none.
